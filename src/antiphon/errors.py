@@ -68,6 +68,7 @@ AntiphonError
     ├── BadReply             an answer that violates the API's contract
     ├── UnknownStop          an answer with an unknown stop reason
     ├── ContinuationFailed   an answer that could not be continued to its end
+    ├── BatchRefused         a batch of requests that the provider did not take, or did not process
     └── StatusError          an HTTP error status
         ├── RequestRejected  400, 413, 422: the request itself
         │   └── ContextOverflow  the conversation is too long for the model
@@ -316,6 +317,10 @@ class NotFound(StatusError):
 
 class ContainerGone(NotFound):
     """404: the container of the provider's tools has expired; its files are lost."""
+
+
+class BatchRefused(ProviderError):
+    """The provider did not take a batch of requests, or processed none of them."""
 
 
 class RateLimited(StatusError):

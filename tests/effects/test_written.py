@@ -24,6 +24,7 @@ from antiphon.effects import (
     ReadClock,
     ReadEnvironment,
     RunPython,
+    SendBatch,
     SendMessage,
     Sleep,
     ToolReturned,
@@ -68,6 +69,7 @@ effects: st.SearchStrategy[Effect] = st.one_of(
     st.builds(Sleep, st.floats(0, allow_nan=False)),
     st.builds(RunPython, any_text, values),
     st.builds(UploadFile, any_text, any_text, any_text, any_text, st.integers(0, 9)),
+    st.builds(SendBatch, any_text, any_text, st.integers(0, 9)),
 )
 counts = st.none() | st.integers(0, 9)
 #: What an answer may hold: its JSON is read without NaN and infinities.
@@ -155,6 +157,7 @@ def test_every_kind_has_been_tried():
         RunPython.kind,
         SendMessage.kind,
         UploadFile.kind,
+        SendBatch.kind,
     } == set(EFFECT_TYPES)
 
 

@@ -20,22 +20,27 @@ if TYPE_CHECKING:
     from antiphon.durable import Journal
     from antiphon.effects import Middleware
     from antiphon.lang.runtime import Host, Program
-    from antiphon.programs.batch import RowResult
+    from antiphon.programs.batch import Batch, RowResult
     from antiphon.programs.launch_spec import LaunchSpec
     from antiphon.programs.row_sources import NumberedRow, RowSource
 
 
 #: The exit code of a batch by the first of these endings that a row has.
-_EXIT_CODES = {"interrupted": 130, "failed": 1, "invalid": 1, "lost": 1, "waiting": 3, "limit": 4}
+_EXIT_CODES = {"interrupted": 130, "failed": 1, "invalid": 1, "lost": 1, "waiting": 3, "limit": 4, "sent": 3}
 
 
-def run_batch(program: Program, begun: LaunchSpec, *, detach: bool, is_saved: bool) -> int:
+def run_batch(program: Program, begun: LaunchSpec, *, detach: bool, is_saved: bool, wait: bool = False) -> int:
     """Run a program for each row of `begun.rows`, print the results, and return the exit code."""
     from antiphon.durable import Journal
+    from antiphon.programs.batch import check_deferrable
     from antiphon.storage.store_location import is_saving_off
 
+    if "batch" in begun.settings:
+        if is_saving_off():
+            raise click.UsageError("`--batch` needs a database, in which its rows wait; omit `--db off`")
+        check_deferrable(Journal(), program, begun.settings.get("model"))
     if is_saved and not is_saving_off():
-        return _start_batch(Journal(), program, begun, detach=detach)
+        return _start_batch(Journal(), program, begun, detach=detach, wait=wait)
     # The rows of a batch need a database, even if nothing of it is kept.
     with tempfile.TemporaryDirectory(prefix="antiphon-") as directory:
         journal = Journal(os.path.join(directory, "batch.db"))
@@ -45,16 +50,17 @@ def run_batch(program: Program, begun: LaunchSpec, *, detach: bool, is_saved: bo
             journal.close()
 
 
-def _start_batch(journal: Journal, program: Program, begun: LaunchSpec, *, detach: bool, is_kept: bool = True) -> int:
-    from antiphon.programs.batch import Batch, begin_batch, follow_batch
+def _start_batch(
+    journal: Journal, program: Program, begun: LaunchSpec, *, detach: bool, is_kept: bool = True, wait: bool = False
+) -> int:
+    from antiphon.programs.batch import begin_batch, follow_batch
     from antiphon.programs.row_sources import has_private_input
 
     assert begun.rows is not None
     rest, is_private = _read_rows(program, begun.rows), has_private_input(program, begun.rows.sets)
     id = begin_batch(journal, program, begun, rest, is_private=is_private)
     if not journal.is_shared:
-        parallel = int(begun.settings.get("parallel", 8))
-        batch = Batch(journal, id, program, RowHosts(begun), parallel, begun.settings.get("max_cost"))
+        batch = open_saved_batch(journal, id, program, begun, wait=wait)
         return print_row_results(journal, id, batch.iterate_results(), is_kept=is_kept)
     dispatch_rows(journal, id)
     if detach:
@@ -73,40 +79,59 @@ def finish_batch_rows(journal: Journal, id: str, program: Program, begun: Launch
     finish_batch(journal, id, program, _read_rows(program, begun.rows))
 
 
-def resume_batch(journal: Journal, id: str, program: Program, begun: LaunchSpec) -> int:
+def open_saved_batch(journal: Journal, id: str, program: Program, begun: LaunchSpec, *, wait: bool = False) -> Batch:
+    """Return a batch with the settings that it was started with."""
+    from antiphon.programs.batch import open_batch
+
+    given = begun.settings
+    parallel, fallback = int(given.get("parallel", 8)), given.get("batch")
+    return open_batch(journal, id, program, RowHosts(begun), parallel, given.get("max_cost"), fallback, wait=wait)
+
+
+def cancel_sent_batches(journal: Journal, id: str, program: Program, begun: LaunchSpec) -> int:
+    """Cancel what rows of a batch wait for at providers, and return the number of the batches there."""
+    from antiphon.programs.provider_batch import DeferredBatch
+
+    batch = open_saved_batch(journal, id, program, begun)
+    return batch.cancel() if isinstance(batch, DeferredBatch) else 0
+
+
+def resume_batch(journal: Journal, id: str, program: Program, begun: LaunchSpec, *, wait: bool = False) -> int:
     """Resume a batch, retry failed rows, and return the exit code."""
-    from antiphon.programs.batch import Batch, follow_batch
+    from antiphon.programs.batch import follow_batch
 
     if journal.is_shared:
         dispatch_rows(journal, id, retry=True)
         return print_row_results(journal, id, follow_batch(journal, id))
-    given = begun.settings
-    batch = Batch(journal, id, program, RowHosts(begun), int(given.get("parallel", 8)), given.get("max_cost"))
+    batch = open_saved_batch(journal, id, program, begun, wait=wait)
     return print_row_results(journal, id, batch.iterate_results(retry=True))
 
 
 def print_row_results(journal: Journal, id: str, results: Generator[RowResult], *, is_kept: bool = True) -> int:
     """Print the results of a batch as they arrive, and return the exit code."""
+    from antiphon.errors import BatchRefused
+
     seen: set[str] = set()
     try:
         _print_results(journal, id, results, seen)
+    except BatchRefused as error:
+        print_message(escape_unprintable_line(str(error)))
+        seen.add("failed")
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)
         seen.add("interrupted")
-    if seen - {"done"} and is_kept:
+    if "sent" in seen:
+        from antiphon.cli.telling import iter_sent_batches
+
+        for line in iter_sent_batches(journal, id, journal.list_open_batches(id)):
+            print_message(line)
+    if seen - {"done", "sent"} and is_kept:
         more = " --max-cost USD" if "limit" in seen else ""
         is_failed = bool(seen & {"failed", "invalid", "lost"})
         again = "retries failed rows" if is_failed else "runs the open rows"
         again = "continues with a higher limit" if more else again
         print_message(f"session {id}: `antiphon resume {id}{more}` {again}")
-    for outcome, code in (
-        ("interrupted", 130),
-        ("failed", 1),
-        ("invalid", 1),
-        ("lost", 1),
-        ("waiting", 3),
-        ("limit", 4),
-    ):
+    for outcome, code in _EXIT_CODES.items():
         if outcome in seen:
             return code
     return 1 if seen - {"done"} else 0
@@ -120,7 +145,7 @@ class RowHosts:
 
         from antiphon.cli.program_host import TerminalFrontend
 
-        own = {name: each for name, each in begun.settings.items() if name not in ("max_cost", "parallel")}
+        own = {name: each for name, each in begun.settings.items() if name not in ("max_cost", "parallel", "batch")}
         self._begun = replace(begun, settings=own)
         self._terminal = TerminalFrontend(has_human=False)
         self._terminal.watch = None
@@ -138,9 +163,10 @@ def _print_results(journal: Journal, id: str, results: Generator[RowResult], see
     count = count_children(journal.database, id, "row")
     with _show_progress(count) as advance, closing(results):
         for result in results:
-            seen.add(result.outcome)
-            advance(result)
-            _print_row(result)
+            seen.add("sent" if result.is_sent else result.outcome)
+            if not result.is_sent:
+                advance(result)
+                _print_row(result)
 
 
 @contextmanager
@@ -162,6 +188,8 @@ def _print_row(result: RowResult) -> None:
     if "value" in told:
         told["value"] = to_plain_json(told["value"])
     click.echo(json.dumps(told).replace("\x7f", "\\u007f"))
+    for told in result.fallbacks:
+        print_message(f"row {result.number}: {escape_unprintable_line(told)}")
     for name in result.changed:
         changed = f"the environment variable {escape_unprintable(name)} has changed"
         print_message(f"row {result.number}: {changed}; steps that used it ran again")

@@ -91,7 +91,7 @@ def _add_waiting_children(sessions: Sessions, found: list[SessionEntry]) -> Iter
 
 
 def _print_sessions(sessions: Sessions, found: list[SessionEntry], *, with_questions: bool) -> None:
-    rows = [(format_session_columns(sessions, each), describe_session(each)) for each in found]
+    rows = [(format_session_columns(sessions, each), describe_session(sessions, each)) for each in found]
     posts = _team_questions(sessions.journal) if with_questions else {}
     for each, line in zip(found, align_rows(rows, (False, False, False, False, True, True)), strict=True):
         print_line(line)

@@ -53,6 +53,10 @@ def resume_run_here(
             # `resume_ask` reads the decisions from the journal.
             running.finish("interrupted")
         return resume_ask(entry, as_json, get_journal_location(journal))
+    if entry.kind == "row" and journal.list_noted_batches(entry.id):
+        raise NotReadyError(
+            f"session {entry.id} waits for a batch of the provider: `antiphon resume {entry.parent}` takes the answers"
+        )
     begun = load_launch_spec(entry, journal)
     decided = None if anew is None else _parse_decisions(journal, entry, anew)
     _enter_directory(begun.directory, entry)
@@ -71,7 +75,7 @@ def resume_run_here(
     if entry.kind == "map":
         from antiphon.cli.batch import resume_batch
 
-        return resume_batch(journal, entry.id, program, begun)
+        return resume_batch(journal, entry.id, program, begun, wait=wait)
     kept = resume_lazy_run(journal, entry.id, other_model=bool(begun.settings.get("every_model")))
     cache = None
     if decided is not None and kept.running is not None:
@@ -80,6 +84,16 @@ def resume_run_here(
     if cache is not None and not as_json:
         _print_reuse(journal, entry.id, cache)
     return code
+
+
+def cancel_batch_here(journal: Journal, entry: RunEntry) -> int:
+    """Cancel what rows of a batch wait for at providers, and return the number of the batches there."""
+    from antiphon.cli.batch import cancel_sent_batches
+    from antiphon.programs.launch_spec import load_launch_spec
+
+    begun = load_launch_spec(entry, journal)
+    _enter_directory(begun.directory, entry)
+    return cancel_sent_batches(journal, entry.id, _load_run_program(begun, entry, as_json=False), begun)
 
 
 def _check_resume_options(entry: RunEntry, anew: Mapping[str, str | None] | None, max_cost: float | None) -> None:

@@ -46,9 +46,10 @@ _NOT_FOR_ROWS = {
     "record": "--record",
     "untrusted": "--untrusted",
     "show": "--show",
-    "wait": "--wait",
     "args": "--",
 }
+#: Options that a batch at a provider does not have, by parameter.
+_NOT_FOR_BATCHES = {"no_save": "--no-save", "detach": "--detach", "replay": "--replay"}
 
 
 @click.command(cls=ProgramCommand, options_metavar="[OPTIONS]")
@@ -62,6 +63,12 @@ _NOT_FOR_ROWS = {
               help="With --rows: only N rows, spread over all; always the same ones.")  # fmt: skip
 @click.option("--parallel", type=click.IntRange(1, 1000), metavar="N",
               help="With --rows: how many rows run concurrently.  [default: 8]")  # fmt: skip
+@click.option(
+    "--batch",
+    is_flag=True,
+    help="With --rows: collect the requests of all rows for the provider's batch API, at half price.",
+)
+@click.option("--batch-only", is_flag=True, help="Like --batch; a request that it does not answer is not sent alone.")
 @JSON_REPORT_OPTION
 @click.option("--record", metavar="FILE", help="Record all exchanges with models in a file.")
 @click.option("--replay", metavar="FILE", help="Take answers from a replay file; send nothing.")
@@ -93,6 +100,8 @@ def run(
     rows: str | None,
     sample: int | None,
     parallel: int | None,
+    batch: bool,
+    batch_only: bool,
     no_save: bool,
     detach: bool,
     wait: bool,
@@ -142,10 +151,11 @@ def run(
 
         source = RowSource(rows, sample, {**named, **_row_flags(flags)})
         settings = {name: each for name, each in settings.items() if name not in ("record", "untrusted")}
+        settings |= {"batch": "only" if batch_only else "alone"} if batch or batch_only else {}
         begun = replace(begun, settings={**settings, "parallel": parallel or 8}, rows=source)
         if detach:
             check_detach_option()
-        sys.exit(run_batch(program, begun, detach=detach, is_saved=not no_save))
+        sys.exit(run_batch(program, begun, detach=detach, is_saved=not no_save, wait=wait))
     if show:
         sys.exit(show_first_prompt(program, begun, as_json))
     if detach:
@@ -158,7 +168,8 @@ def run(
 def _check_row_options(rows: str | None, file: str, given: dict[str, Any]) -> None:
     """Raise a usage error for options that need `--rows`, or that exclude it."""
     if rows is None:
-        wrong = next((f"--{name}" for name in ("sample", "parallel") if given[name] is not None), None)
+        named = {"sample": "--sample", "parallel": "--parallel", "batch": "--batch", "batch_only": "--batch-only"}
+        wrong = next((flag for name, flag in named.items() if given[name] not in (None, False)), None)
         if wrong is not None:
             raise click.UsageError(f"`{wrong}` needs `--rows`")
         return
@@ -169,6 +180,12 @@ def _check_row_options(rows: str | None, file: str, given: dict[str, Any]) -> No
         raise click.UsageError("with `--rows`, each result is a line of JSON anyway; omit `--json`")
     if wrong is not None:
         raise click.UsageError(f"`{wrong}` and `--rows` exclude each other; use one of them")
+    is_deferred = given["batch"] or given["batch_only"]
+    if given["wait"] and not is_deferred:
+        raise click.UsageError("`--wait` and `--rows` exclude each other without `--batch`; use one of them")
+    wrong = next((flag for name, flag in _NOT_FOR_BATCHES.items() if given[name]), None)
+    if is_deferred and wrong is not None:
+        raise click.UsageError(f"`{wrong}` and `--batch` exclude each other: its rows wait in the database")
 
 
 def _row_flags(flags: dict[str, list[str]]) -> dict[str, str]:

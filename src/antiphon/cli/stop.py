@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from antiphon.cli.completers import SESSION_PARAM
 from antiphon.cli.output import print_message
 from antiphon.cli.sessions import SessionEntry, Sessions, describe_resumption, open_sessions
 from antiphon.errors import NotReadyError
+
+if TYPE_CHECKING:
+    from antiphon.durable import RunEntry
 
 
 @click.command()
@@ -16,7 +21,8 @@ from antiphon.errors import NotReadyError
 def stop(session: str, is_final: bool) -> None:
     """Stop a running session. It can be resumed.
 
-    It stops at its next step; the process that runs it ends with exit code 130.
+    It stops at its next step; the process that runs it ends with exit code 130. Batches of requests that wait at a
+    provider are cancelled there.
     """
     with open_sessions() as sessions:
         found, step = sessions.resolve(session)
@@ -29,6 +35,9 @@ def stop(session: str, is_final: bool) -> None:
 
 
 def _stop(sessions: Sessions, found: SessionEntry) -> None:
+    if found.kind == "batch" and found.run is not None and sessions.journal.list_open_batches(found.run.id):
+        _cancel_batches(sessions, found.run)
+        return
     if found.state != "running":
         print_message(f"session {found.id} is not running, it is {found.state}; nothing was changed")
         return
@@ -42,7 +51,21 @@ def _stop(sessions: Sessions, found: SessionEntry) -> None:
     print_message(f"session {found.id} stops at its next step; {describe_resumption(found.run)}")
 
 
+def _cancel_batches(sessions: Sessions, run: RunEntry) -> None:
+    """Stop a batch whose rows wait for providers, and cancel the requests there."""
+    from antiphon.cli.resume_session import cancel_batch_here
+
+    sessions.journal.revoke_lease(run.id)
+    count = cancel_batch_here(sessions.journal, sessions.journal.find(run.id))
+    told = "1 batch" if count == 1 else f"{count} batches"
+    print_message(f"session {run.id} is stopped; {told} cancelled at the provider; {describe_resumption(run)}")
+
+
 def _close(sessions: Sessions, found: SessionEntry) -> None:
+    if found.kind == "batch" and found.run is not None and sessions.journal.list_open_batches(found.run.id):
+        raise NotReadyError(
+            f"session {found.id} has requests at a provider; first cancel them with `antiphon stop {found.id}`"
+        )
     if found.run is None or found.conversation is not None:
         raise NotReadyError(f"session {found.id} is a chat, which can always be continued; use `antiphon delete`")
     if found.run.state in ("done", "failed", "cancelled"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from antiphon.views.session_words import MESSAGE_KINDS, to_session_state
 
 if TYPE_CHECKING:
     from antiphon.cli.sessions import SessionEntry, Sessions
-    from antiphon.durable import EffectEntry, Journal, RunEntry
+    from antiphon.durable import EffectEntry, Journal, RunEntry, SentBatch
 
 #: Maximum number of open questions and failures that are listed.
 _MAX_LISTED = 5
@@ -122,8 +122,8 @@ def format_session_columns(sessions: Sessions, session: SessionEntry) -> tuple[s
     return (one_line(session.id), session.state, updated, session.kind, size, cost)
 
 
-def describe_session(session: SessionEntry) -> str:
-    """Return the title of a session, with its pending question, wake-up time or error."""
+def describe_session(sessions: Sessions, session: SessionEntry) -> str:
+    """Return the title of a session, with its pending question, batches at providers, wake-up time or error."""
     title = one_line(session.title) or "(no text)"
     run = session.run
     if run is None:
@@ -137,7 +137,20 @@ def describe_session(session: SessionEntry) -> str:
         return f"{title}: {truncate_title(one_line(first.text))}{more}"
     if session.state == "waiting" and run.wake_at is not None:
         return f"{title}: sleeps until {format_local_minute(run.wake_at)}"
+    if session.kind == "batch" and session.state in ("waiting", "stopped"):
+        sent = [describe_sent_batch(sessions.journal, each) for each in sessions.journal.list_open_batches(run.id)]
+        return f"{title}: {'; '.join(sent)}" if sent else title
     return f"{title}{_describe_error(run)}" if session.state == "failed" else title
+
+
+def describe_sent_batch(journal: Journal, sent: SentBatch) -> str:
+    """Return how many requests of a batch at a provider are done, when it was sent, and to whom."""
+    from antiphon.terminal.state_lines import format_duration
+
+    ago = format_duration(max(journal.now() - sent.sent, 0.0))
+    state = "submitted" if sent.id else "perhaps submitted"
+    done = f"{sent.done:,} of {sent.effect.requests:,} done"
+    return f"waits for the provider, {done}, {state} {ago} ago to {one_line(sent.effect.model)}"
 
 
 def _format_size(sessions: Sessions, session: SessionEntry) -> str:
@@ -187,8 +200,16 @@ def _iter_batch_steps(journal: Journal, entry: RunEntry) -> Generator[str]:
         return
     told = ", ".join(f"{count} {to_session_state(state)}" for state, count in counts) or "none"
     yield f"session {entry.id} has rows: {told}; `antiphon list --in {entry.id}` lists them"
-    if [state for state, _ in counts] != ["done"]:
+    if sent := journal.list_open_batches(entry.id):
+        yield from iter_sent_batches(journal, entry.id, sent)
+    elif [state for state, _ in counts] != ["done"]:
         yield f"  `antiphon resume {entry.id}` runs unfinished rows and retries failed ones"
+
+
+def iter_sent_batches(journal: Journal, id: str, sent: Sequence[SentBatch]) -> Generator[str]:
+    """Yield a line for each batch of requests for which rows wait, and how to go on."""
+    yield from (f"session {id} {describe_sent_batch(journal, each)}" for each in sent)
+    yield f"  `antiphon resume {id}` takes the answers, with `--wait` when they come; `antiphon stop {id}` cancels them"
 
 
 def _iter_preparing_steps(entry: RunEntry, written: int) -> Generator[str]:

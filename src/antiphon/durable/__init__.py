@@ -12,7 +12,7 @@ from antiphon._base.lazy_exports import make_lazy_getattr, publish_exports
 from antiphon.durable.active_run import ActiveRun
 from antiphon.durable.journal import Journal
 from antiphon.durable.journal_middleware import JournalFailed, ReplayDiverged
-from antiphon.durable.run_entries import EffectEntry, QuestionEntry, RunEntry
+from antiphon.durable.run_entries import EffectEntry, QuestionEntry, RunEntry, SentBatch
 
 if TYPE_CHECKING:
     from antiphon.durable.dispatcher import Dispatcher
@@ -39,6 +39,7 @@ __all__ = [
     "RateLimits",
     "ReplayDiverged",
     "RunEntry",
+    "SentBatch",
     "Store",
     "WorkerEntry",
 ]

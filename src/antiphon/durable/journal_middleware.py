@@ -23,6 +23,7 @@ from antiphon.effects import (
     Print,
     ReadEnvironment,
     RunPython,
+    SendBatch,
     SendMessage,
     Sleep,
     ToolReturned,
@@ -192,15 +193,22 @@ class JournalMiddleware(Middleware):
         """Return where the id of a response in the background is kept, with the id of the last time."""
         from antiphon.providers.continuation import Pending
 
-        row = steps.find_step(self._journal.database, self.run, path)
-        is_noted = row is not None and row.state == "begun" and row.outcome
-        kept = self._read(row, row.outcome, parse_redacted_json) if row is not None and is_noted else {}
-
         def note(id: str) -> None:
-            text = self.protect(dump_ascii_json({_PENDING: id})) if id else None
-            self._write(steps.update_step(path, outcome=text), is_durable=True)
+            self.note(path, {_PENDING: id} if id else {}, is_durable=True)
 
-        return Pending(str(kept.get(_PENDING, "")), note)
+        return Pending(str(self.load_note(path).get(_PENDING, "")), note)
+
+    def load_note(self, path: str) -> dict[str, Any]:
+        """Return what was noted about a step that has no outcome yet."""
+        row = steps.find_step(self._journal.database, self.run, path)
+        if row is None or row.state not in ("begun", "waiting") or not row.outcome:
+            return {}
+        return self._read(row, row.outcome, self._secret_refs.parse_with_values)
+
+    def note(self, path: str, data: Mapping[str, Any], *, is_durable: bool = False) -> None:
+        """Note JSON data about a step that has no outcome yet, in place of what was noted before."""
+        text = self.protect(dump_ascii_json(data)) if data else None
+        self._write(steps.update_step(path, outcome=text), is_durable=is_durable)
 
     def stream_listener(self, path: str) -> AbstractContextManager[Callable[[str], object] | None]:
         """Return a context with a function that publishes the chunks of an answer."""
@@ -354,7 +362,7 @@ class JournalMiddleware(Middleware):
                 row = StepRow(
                     self._count, step.path, step.effect.kind, hash, text, state, outcome, now, ended, cost, attempt=1
                 )
-                self._write(steps.insert_step(row, said), turns, is_unrepeatable(step.effect), beside=beside)
+                self._write(steps.insert_step(row, said), turns, _is_written_durably(step.effect), beside=beside)
                 self._count += 1
         except BaseException:
             forget_stored_turns(step.effect)
@@ -412,6 +420,11 @@ def is_unrepeatable(effect: Effect) -> bool:
             return not effect.is_harmless
         case _:
             return False
+
+
+def _is_written_durably(effect: Effect) -> bool:
+    """Return whether the start of an effect is saved even if the power fails."""
+    return isinstance(effect, SendBatch) or is_unrepeatable(effect)
 
 
 def make_indeterminate_error(effect: Effect) -> IndeterminateEffect:

@@ -8,19 +8,22 @@ from functools import cached_property
 from os import PathLike
 from typing import Any
 
+from antiphon._base.json_access import as_integer, as_string
 from antiphon.conversation import Conversation, Turn
 from antiphon.durable.live_output import LiveOutput
 from antiphon.durable.run_entries import (
     EffectEntry,
     QuestionEntry,
     RunEntry,
+    SentBatch,
+    read_effect,
     read_effect_entry,
     read_question_entry,
     read_run_entry,
 )
 from antiphon.durable.run_owner import is_owner_alive
 from antiphon.durable.turn_history import load_last_turns, load_session_request
-from antiphon.effects import Outcome, outcome_from_json
+from antiphon.effects import Outcome, SendBatch, outcome_from_json
 from antiphon.errors import NotReadyError, NotSavedError
 from antiphon.storage import sessions, steps, texts
 from antiphon.storage.encryption import ENCRYPTED_MARK, JournalCipher
@@ -208,6 +211,25 @@ class JournalReader:
             for each in found:
                 yield read_run_entry(self, each)
             last = found[-1].number or 0
+
+    def list_noted_batches(self, id: str) -> list[str]:
+        """Return the keys of the batches that the model requests of a run wait for."""
+        notes = [
+            parse_redacted_json(self.load_text(kept), f"step {path}")
+            for path, kept in steps.list_request_notes(self.database, id)
+        ]
+        return [note["batch"] for note in notes if isinstance(note.get("batch"), str)]
+
+    def list_open_batches(self, id: str) -> list[SentBatch]:
+        """Return the batches that a run has sent to providers and not read yet."""
+        found: list[SentBatch] = []
+        for row in steps.list_open_batches(self.database, id):
+            effect = read_effect(self, row.kind, row.request)
+            note = parse_redacted_json(self.load_text(row.outcome), f"step {row.path}") if row.outcome else {}
+            assert isinstance(effect, SendBatch)
+            id, done = as_string(note.get("id")), as_integer(note.get("done")) or 0
+            found.append(SentBatch(row.path, effect, id, done, row.began))
+        return found
 
     def list_messages(self, id: str) -> list[EffectEntry]:
         """Return the messages of a session, which are steps of its run, in order."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from antiphon.effects import Effect, Outcome, outcome_from_json
+from antiphon.effects import Effect, Outcome, SendBatch, outcome_from_json
 from antiphon.effects.codec import effect_from_json
 from antiphon.errors import FormatError, StoreError
 from antiphon.storage.encryption import ENCRYPTED_MARK
@@ -80,6 +80,21 @@ class EffectEntry:
     cost: float | None
     attempt: int
     damage: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SentBatch:
+    """A batch of model requests of a run at its provider: its step, and what was noted about it.
+
+    `id` is that of the provider; without one, it is not known whether the batch was sent. `done` of its requests were
+    finished when the provider was last asked.
+    """
+
+    path: str
+    effect: SendBatch
+    id: str
+    done: int
+    sent: float
 
 
 class _LenientReader:

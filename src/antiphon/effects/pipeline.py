@@ -20,6 +20,7 @@ from antiphon.effects.types import Effect, Outcome
 from antiphon.errors import AntiphonError
 
 if TYPE_CHECKING:
+    from antiphon.providers.batches import Deferral
     from antiphon.providers.continuation import Pending
 
 
@@ -78,6 +79,10 @@ class Middleware:
         """Return where it keeps the id of a response that is made in the background, if it does."""
         del path
 
+    def deferral(self, path: str) -> Deferral | None:
+        """Return what answers the requests of a step from batches, if they are collected."""
+        del path
+
     def stream_listener(self, path: str) -> AbstractContextManager[Callable[[str], object] | None]:
         """Return a context with a function that receives the streamed text of a model's answer, or with None."""
         del path
@@ -133,6 +138,11 @@ class EffectContext:
         """Return where a middleware keeps the id of a response that is made in the background."""
         path = f"{self.node.prefix}{name}"
         return next((found for each in self.performers if (found := each.pending(path)) is not None), None)
+
+    def deferral(self, name: str) -> Deferral | None:
+        """Return what answers the requests of the step with this name from batches."""
+        path = f"{self.node.prefix}{name}"
+        return next((found for each in self.performers if (found := each.deferral(path)) is not None), None)
 
     @contextmanager
     def stream_listeners(self, name: str) -> Generator[list[Callable[[str], object]]]:

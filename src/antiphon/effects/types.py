@@ -122,8 +122,28 @@ class UploadFile:
     size: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class SendBatch:
+    """A batch of model requests that the provider answers later. `key` begins the ids of its requests."""
+
+    kind: ClassVar[str] = "batch"
+    model: str
+    key: str
+    requests: int
+
+
 Effect = (
-    AskModel | CallTool | AskPerson | Print | ReadClock | ReadEnvironment | Sleep | RunPython | SendMessage | UploadFile
+    AskModel
+    | CallTool
+    | AskPerson
+    | Print
+    | ReadClock
+    | ReadEnvironment
+    | Sleep
+    | RunPython
+    | SendMessage
+    | UploadFile
+    | SendBatch
 )
 #: The effect types by the `kind` in their JSON form.
 EFFECT_TYPES: dict[str, type[Any]] = {each.kind: each for each in get_args(Effect)}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from antiphon._base.lazy_exports import make_lazy_getattr
 
 if TYPE_CHECKING:
+    from antiphon.facts.batch_facts import BatchFacts, find_batch_facts
     from antiphon.facts.model_facts import (
         CacheFacts,
         Facts,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from antiphon.facts.statements import forget_learned_facts, learn, register_model
 
 _HOMES = {
+    "BatchFacts": "batch_facts",
     "CacheFacts": "model_facts",
     "RejectionFix": "server_answers",
     "Facts": "model_facts",
@@ -49,6 +51,7 @@ _HOMES = {
     "default_model": "resolution",
     "explain": "resolution",
     "find": "resolution",
+    "find_batch_facts": "batch_facts",
     "forget_learned_facts": "statements",
     "learn": "statements",
     "lookup_facts": "resolution",
@@ -57,6 +60,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "BatchFacts",
     "CacheFacts",
     "Facts",
     "InputLimits",
@@ -72,6 +76,7 @@ __all__ = [
     "default_model",
     "explain",
     "find",
+    "find_batch_facts",
     "forget_learned_facts",
     "learn",
     "list_known_models",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from antiphon.errors import ConfigurationError
+from antiphon.facts.batch_facts import check_batch_entry
 from antiphon.facts.fields import flatten_table
 from antiphon.facts.resolution import normalize_model_name
 from antiphon.facts.server_answers import STOP_OUTCOMES
@@ -46,6 +47,7 @@ def build_fact_table(directory: Path = DATA) -> dict[str, Any]:
             re.compile(each["pattern"])
     table["stops"] = _read_stop_reasons(directory / "stops.toml")
     table["cures"] = _read_rejection_fixes(directory / "cures.toml")
+    table["batches"] = _read_batches(directory / "batches.toml")
     table["sources"] = _read_toml(directory / "sources.toml")
     _check_sources(table)
     table["names"], table["defaults"] = _index_names(table)
@@ -165,9 +167,19 @@ def _read_rejection_fixes(path: Path) -> list[dict[str, Any]]:
     return found
 
 
+def _read_batches(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = _read_toml(path)["batch"]
+    for name, each in found.items():
+        check_batch_entry(name, each)
+    return {
+        name: {"facts": {key: value for key, value in each.items() if key != "source"}, "source": each["source"]}
+        for name, each in found.items()
+    }
+
+
 def _check_sources(table: dict[str, Any]) -> None:
     """Raise ConfigurationError for a block without a source, and for an unlisted source."""
-    for section in ("families", "models", "providers", "platforms"):
+    for section in ("families", "models", "providers", "platforms", "batches"):
         for name, block in table[section].items():
             for each in (block, *block.get("models", {}).values()):
                 if each.get("facts") and "source" not in each:

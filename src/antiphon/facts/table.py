@@ -8,9 +8,12 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from antiphon.facts.model_facts import Source
+
+if TYPE_CHECKING:
+    from antiphon.facts.batch_facts import BatchFacts
 
 FILE = os.path.join(os.path.dirname(__file__), "facts.json")
 
@@ -160,6 +163,14 @@ class FactTable:
     def rejection_fixes(self) -> list[dict[str, Any]]:
         """The rejection fixes, unparsed."""
         return self._data["cures"]
+
+    @cached_property
+    def batches(self) -> dict[str, BatchFacts]:
+        """The batch APIs by provider."""
+        from antiphon.facts.batch_facts import BatchFacts
+
+        found: dict[str, Any] = self._data["batches"]
+        return {name: BatchFacts(**each["facts"], source=_parse_source(each["source"])) for name, each in found.items()}
 
     @cached_property
     def sources(self) -> dict[str, dict[str, str]]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from antiphon._base.lazy_exports import make_lazy_getattr
 
 if TYPE_CHECKING:
+    from antiphon.fakes.batches import BatchPlan
     from antiphon.fakes.fake import Fake
     from antiphon.fakes.faults import Faults
     from antiphon.fakes.request_handler import echo
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer",
+    "BatchPlan",
     "Call",
     "Cite",
     "Fail",
@@ -43,6 +45,7 @@ _MODULE_BY_NAME = {
     **dict.fromkeys(
         ("Answer", "Call", "Cite", "Fail", "Received", "ScriptMismatch", "ServerCall", "Step", "call"), "script"
     ),
+    "BatchPlan": "batches",
     "echo": "request_handler",
     "Fake": "fake",
     "Faults": "faults",

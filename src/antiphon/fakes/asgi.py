@@ -12,18 +12,21 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from antiphon._base.json import load_json
+from antiphon._base.json import dump_json, load_json
 from antiphon._base.json_access import as_object
 from antiphon.errors import MalformedJSONError
 from antiphon.facts import default_model
 from antiphon.fakes.api_base import FakeApi, ServerState
 from antiphon.fakes.apis import FAKE_APIS
 from antiphon.fakes.aws_signatures import SignedRequest
+from antiphon.fakes.batch_routes import make_batch_routes
+from antiphon.fakes.batches import BatchPlan, BatchServer, FakeBatch
 from antiphon.fakes.embeddings import answer_embeddings
 from antiphon.fakes.faults import FaultSequence
 from antiphon.fakes.files import (
     UploadAnswer,
     describe_google_file,
+    is_batch_form,
     make_google_missing_error,
     receive_announced,
     receive_form,
@@ -62,18 +65,21 @@ class FakeApp:
         memory: ServerState,
         faults: FaultSequence,
         identity: FakeIdentity,
+        plan: BatchPlan,
     ) -> None:
         self._script = script
         self._identity = identity
         self._requests = requests
         self._state = memory
         self._faults = faults
+        self._batches = BatchServer(plan, self._answer_item, memory.files)
 
     def app(self) -> Starlette:
         """Return the ASGI application."""
         routes: list[Route] = []
         for version in dict.fromkeys(version for spec in APIS.values() for version in spec.http.versions):
             routes.append(Route(f"/{version}/models", self._list_models, methods=["GET"]))
+        routes += make_batch_routes(self._batches, lambda reply: _Response(reply))
         for fake in FAKE_APIS.values():
             http = fake.spec.http
             for root in (f"/{version}" for version in http.versions):
@@ -154,7 +160,12 @@ class FakeApp:
         api = _guess_api(request)
         origin, media_type = FAKE_APIS[api].spec.owner, request.headers.get("content-type", "")
         raw = await request.body()
-        return self._answer_upload(api, request, lambda: receive_form(origin, media_type, raw, self._state.files))
+        return self._answer_upload(
+            api,
+            request,
+            lambda: receive_form(origin, media_type, raw, self._state.files),
+            is_batch=is_batch_form(media_type, raw),
+        )
 
     async def _receive_announced(self, request: Request) -> _Response:
         raw, id = await request.body(), request.query_params.get("upload_id", "")
@@ -169,7 +180,15 @@ class FakeApp:
 
         return self._answer_upload(_RESUMABLE_API, request, receive)
 
-    def _answer_upload(self, api: str, request: Request, receive: Callable[[], UploadAnswer | ErrorReply]) -> _Response:
+    def _answer_upload(
+        self,
+        api: str,
+        request: Request,
+        receive: Callable[[], UploadAnswer | ErrorReply],
+        *,
+        is_batch: bool = False,
+    ) -> _Response:
+        """Answer an upload. The script and the recorded requests are about the requests in a batch, not its file."""
         fake, kept = FAKE_APIS[api], ("content", "x-goog-upload")
         headers = {name: value for name, value in request.headers.items() if name.startswith(kept)}
         # The address of an announced upload needs no key.
@@ -177,14 +196,15 @@ class FakeApp:
         answer: UploadAnswer | ErrorReply
         if not is_open and (fault := find_key_error(fake, request.headers, key, self._state)) is not None:
             answer = fault
-        elif (failure := self._script.take_failure()) is not None:
+        elif not is_batch and (failure := self._script.take_failure()) is not None:
             answer = fake.vendor.make_scripted_error(failure, "")
         else:
             answer = receive()
         if isinstance(answer, ErrorReply):
             self._requests.append(Received(api, request.url.path, headers, None, "", False, answer.message))
             return _Response(make_error_reply(answer, api))
-        self._requests.append(Received(api, request.url.path, headers, answer.received, "", False))
+        if not is_batch:
+            self._requests.append(Received(api, request.url.path, headers, answer.received, "", False))
         return _Response(make_json_reply(api, answer.body, answer.headers))
 
     async def _describe_file(self, request: Request) -> _Response:
@@ -244,6 +264,21 @@ class FakeApp:
         )
         key = request.query_params.get("key", "")
         return received, find_key_error(FAKE_APIS[api], headers, key, self._state) or fault
+
+    async def _answer_item(self, batch: FakeBatch, body: Any) -> tuple[int, Any]:
+        """Answer a request of a batch as if it had come alone."""
+        content = dump_json(body).encode()
+        received, fault = parse_request(batch.api, batch.path, batch.headers, content, model=batch.model, stream=False)
+        if received.stream:
+            fault = fault or ErrorReply("stream: a request of a batch cannot be streamed")
+        received, fault = validate_request(replace(received, batch=batch.id), fault, self._state)
+        self._requests.append(received)
+        step = None if fault else await self._step(received, keeps=False)
+        if fault is None and step is None:
+            self._script.unanswered.append(describe_request(received))
+            fault = make_exhausted_error(received, self._script.given)
+        reply = make_error_reply(fault, batch.api) if fault else make_step_reply(step, received, self._state)  # type: ignore[arg-type]
+        return reply.status, load_json(b"".join(reply.chunks), "the answer")
 
     async def _step(self, received: Received, *, keeps: bool) -> Answer | Fail | None:
         if (rest := resume_answer(received, self._state)) is not None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from antiphon.fakes.batches import BatchPlan
     from antiphon.fakes.identity import FakeIdentity
     from antiphon.fakes.server import LoopbackServer
     from antiphon.providers import Model
@@ -53,6 +54,8 @@ class Fake:
     changed prompt is rejected; `account="old"` is an account for which some of these models still allow it.
     `keys` are the keys that it accepts, which may change while it is served; without any, each key is accepted.
 
+    `batches` says how batches of requests go; without it they end at the second poll.
+
     As a context manager it serves on a free loopback port; `app` needs no port.
     """
 
@@ -65,6 +68,7 @@ class Fake:
         strict: bool = True,
         account: AccountAge = "new",
         keys: Iterable[str] = (),
+        batches: BatchPlan | None = None,
     ) -> None:
         if answer is not None and not callable(cast(object, answer)):
             raise OptionError(f"`answer` is a function of the request, not {answer!r:.60}; a script is `Fake([…])`")
@@ -84,6 +88,7 @@ class Fake:
         self._faults = FaultSequence(faults)
         self._strict = strict
         self._account: AccountAge = account
+        self._plan = batches
         self._service: LoopbackServer | None = None
 
     def play(self, *steps: Step) -> None:
@@ -103,10 +108,10 @@ class Fake:
         except ImportError as error:
             raise make_missing_library_error(error) from None
         from antiphon.fakes.api_base import ServerState
+        from antiphon.fakes.batches import BatchPlan
 
-        return FakeApp(
-            self._script, self.requests, ServerState(self._account, self.keys), self._faults, self.identity
-        ).app()
+        state, plan = ServerState(self._account, self.keys), self._plan or BatchPlan()
+        return FakeApp(self._script, self.requests, state, self._faults, self.identity, plan).app()
 
     @property
     def identity(self) -> FakeIdentity:

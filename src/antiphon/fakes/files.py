@@ -12,6 +12,8 @@ from typing import Any, cast
 from antiphon._base.json_access import as_object, as_string
 from antiphon.fakes.vendors import ErrorReply, make_random_id
 
+#: The purpose of the requests of a batch, which are no messages.
+BATCH_PURPOSE = "batch"
 _PURPOSES = ("assistants", "batch", "fine-tune", "vision", "user_data", "evals")
 _FORBIDDEN_IN_NAMES = re.compile(r'[<>:"|?*\\/\x00-\x1f]')
 #: What the blocks of Anthropic that refer to a file may hold.
@@ -20,13 +22,14 @@ _BLOCK_TYPES = {"image": ("image/",), "document": ("application/pdf", "text/plai
 
 @dataclass(slots=True)
 class StoredFile:
-    """A file that a fake server keeps. `is_ready` is False while it is processed."""
+    """A file that a fake server keeps. `is_ready` is False while it is processed. Only batches keep their content."""
 
     origin: str
     name: str
     media_type: str
     size: int
     is_ready: bool = True
+    content: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +61,17 @@ def receive_form(origin: str, media_type: str, raw: bytes, files: Files) -> Uplo
     if not content:
         return ErrorReply("file: the file is empty")
     kept = StoredFile(origin, name, part.get_content_type(), len(content))
+    kept.content = content if purpose == BATCH_PURPOSE else None
     received = {"filename": name, "media_type": kept.media_type, "bytes": kept.size, "purpose": purpose}
     id = f"file_011C{make_random_id(20)}" if origin == "anthropic" else f"file-{make_random_id(22)}"
     files[id] = kept
     return UploadAnswer(received, _describe_file(id, kept, purpose))
+
+
+def is_batch_form(media_type: str, raw: bytes) -> bool:
+    """Return whether a form uploads the requests of a batch."""
+    purpose = _parse_form(media_type, raw).get("purpose")
+    return purpose is not None and _get_content(purpose).decode(errors="replace") == BATCH_PURPOSE
 
 
 def _describe_file(id: str, file: StoredFile, purpose: str) -> dict[str, Any]:

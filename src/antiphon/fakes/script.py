@@ -171,7 +171,8 @@ class Received:
     """A request as it was received. Keys are redacted in `headers`.
 
     `api` is the name of one of `wire.APIS`; `body` is the parsed JSON, or `None` if it was
-    not JSON. `rejected` is the error message of the fake, "" if the request was accepted.
+    not JSON. `rejected` is the error message of the fake, "" if the request was accepted. `batch` is the id of the
+    batch that held the request.
     """
 
     api: str
@@ -181,6 +182,7 @@ class Received:
     model: str
     stream: bool
     rejected: str = ""
+    batch: str = ""
 
 
 Step = Answer | Fail | Call | str | Callable[[Received], "Step"]

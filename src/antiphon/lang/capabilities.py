@@ -51,6 +51,17 @@ def describe_capabilities(source: Source, python: Mapping[Path, PythonSources] |
     return list(dict.fromkeys([*said, *_describe_commands(nodes, source)]))
 
 
+def list_model_settings(source: Source) -> list[dict[str, str]]:
+    """Return the settings of each model that a program declares, as far as they are plain texts."""
+    program, _ = parse_source(source)
+    declared = [node.settings.entries for node in n.walk(program) if isinstance(node, n.ModelDecl)]
+    plain = [
+        [(each.key, n.get_plain_text(each.value)) for each in entries if isinstance(each, n.ObjectEntry)]
+        for entries in declared
+    ]
+    return [{key: text for key, text in pairs if text is not None} for pairs in plain]
+
+
 def _describe_commands(nodes: Sequence[n.Node], source: Source) -> Iterator[str]:
     """Yield the commands that a program runs, and the files beside it that these commands name.
 

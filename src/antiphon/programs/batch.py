@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
 
 from antiphon._base.json_access import as_array, as_object
 from antiphon.durable import ActiveRun, Journal, RunEntry
@@ -18,7 +18,7 @@ from antiphon.durable.replay_cache import set_aside_run
 from antiphon.effects.budget import NO_LIMITS, Budget, BudgetExceeded, Counter, Spending
 from antiphon.effects.codec import decode_value, encode_value
 from antiphon.effects.pipeline import Middleware
-from antiphon.errors import LeaseLost, NotReadyError, StoreError
+from antiphon.errors import ConfigurationError, LeaseLost, NotReadyError, OptionError, StoreError
 from antiphon.lang.runtime import Host, Program, load
 from antiphon.programs.launch_spec import LaunchSpec, collect_program_sources
 from antiphon.programs.row_sources import NumberedRow, enumerate_rows, has_private_input, read_rows, select_inputs
@@ -33,6 +33,8 @@ HostFactory = Callable[[tuple[Middleware, ...]], Host]
 #: The endings of rows that are retried.
 _RETRIED = ("failed", "invalid", "limit", "lost")
 _PAGE_SIZE = 500
+#: How the launch data call what happens to requests that a batch of the provider does not answer.
+_FALLBACKS = {True: "alone", "only": "only"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,8 @@ class RowResult:
     """The result of a row: a `value`, or an `error`.
 
     `outcome` is `done`, `failed`, `invalid`, `waiting`, `limit`, `cancelled` or `lost` (its workers died). `run` is
-    the id of its run. `changed` lists environment variables whose value had changed when it was retried.
+    the id of its run. `changed` lists environment variables whose value had changed when it was retried. A row that
+    `is_sent` waits for a batch of the provider; `fallbacks` tell of requests that such a batch did not answer.
     """
 
     number: int
@@ -50,6 +53,8 @@ class RowResult:
     cost: float | None
     run: str
     changed: tuple[str, ...] = ()
+    is_sent: bool = False
+    fallbacks: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as JSON data."""
@@ -67,24 +72,81 @@ def map(
     journal: Journal | None = None,
     id: str = "",
     hosts: HostFactory | None = None,
+    batch: bool | Literal["only"] = False,
+    wait: bool = True,
 ) -> Generator[RowResult]:
     """Run a program for each row, and yield the results in order; an error becomes the result of its row.
 
     `rows` are mappings, or a file of them; they set variables of the program's top level. With the `id` of an existing
     batch, finished effects are replayed. `max_cost` limits the cost of all rows in US dollars, including earlier cost;
     rows that have not started by then stay as they are.
+
+    With `batch`, requests to models are collected for the batch API of the provider, which takes up to a day and costs
+    half as much. A request that it does not answer is sent alone, unless `batch` is "only". Without `wait`, rows that
+    wait for the provider are yielded with the outcome `waiting`; another call with the same `id` goes on.
     """
+    if batch not in (False, True, "only"):
+        raise OptionError(f'`batch` is True, False or "only", not {batch!r:.60}')
     journal = journal or Journal()
     loaded = program if isinstance(program, Program) else load(program)
     given = select_inputs(
         loaded, enumerate_rows(read_rows(str(rows)) if isinstance(rows, str | PathLike) else rows, sample)
     )
     if not id or not journal.has_run(id):
-        begun = LaunchSpec(loaded.source.name, "", loaded.source.name, collect_program_sources(loaded))
+        settings = {"batch": _FALLBACKS[batch]} if batch else {}
+        sources = collect_program_sources(loaded)
+        begun = LaunchSpec(loaded.source.name, "", loaded.source.name, sources, settings=settings)
+        if batch:
+            check_deferrable(journal, loaded)
         id = begin_batch(journal, loaded, begun, given, id=id)
     elif journal.find(id).state == PREPARING:
         finish_batch(journal, id, loaded, given)
-    return Batch(journal, id, loaded, hosts or _make_silent_host, parallel, max_cost).iterate_results()
+    fallback = as_object(journal.load_launch(id).get("settings")).get("batch")
+    opened = open_batch(journal, id, loaded, hosts or _make_silent_host, parallel, max_cost, fallback, wait=wait)
+    return opened.iterate_results()
+
+
+def open_batch(
+    journal: Journal,
+    id: str,
+    program: Program,
+    hosts: HostFactory,
+    parallel: int,
+    max_cost: float | None,
+    fallback: str | None,
+    *,
+    wait: bool,
+) -> Batch:
+    """Return an existing batch. With a `fallback`, its requests wait for the batch API of the provider."""
+    if fallback is None:
+        return Batch(journal, id, program, hosts, parallel, max_cost)
+    from antiphon.programs.provider_batch import DeferredBatch
+
+    return DeferredBatch(
+        journal, id, program, hosts, parallel, max_cost, is_strict=fallback == "only", is_waited_for=wait
+    )
+
+
+def check_deferrable(journal: Journal, program: Program, model: str | None = None) -> None:
+    """Raise an error if the requests of a program cannot wait for the batch API of a provider.
+
+    `model` is the name of its model, where the program names none; without it, the configured one is used.
+    """
+    from antiphon.config import default_model, load_configuration
+    from antiphon.lang.capabilities import list_model_settings
+    from antiphon.providers.batches import check_batch_provider
+    from antiphon.providers.registry import resolve
+
+    if journal.is_shared:
+        raise ConfigurationError("batches of a provider need a database file; workers that share one send rows alone")
+    modules = program.modules.compiled.values()
+    declared = [each for module in modules for each in list_model_settings(module.source) if "name" in each]
+    for each in declared or [{"name": "default"}]:
+        name = each["name"]
+        if name == "default":
+            name = model or default_model(load_configuration()).model
+        place, _ = resolve(name, each.get("provider"), each.get("url"))
+        check_batch_provider(place)
 
 
 def begin_batch(
@@ -195,6 +257,16 @@ class Batch:
             for each in under_way:
                 each.cancel()
 
+    def _make_performers(self, row: RunEntry, running: ActiveRun) -> tuple[Middleware, ...]:
+        """Return the middleware of a row."""
+        del row
+        # The budget comes after the journal, because replayed requests are counted already.
+        return (running.middleware, self._budget)
+
+    def _end_row(self, row: RunEntry, performers: tuple[Middleware, ...]) -> None:
+        """Handle the end of a row, whose state is saved."""
+        del row, performers
+
     def _process_row(self, row: RunEntry, retry: bool) -> RowResult:
         if row.state in ENDED_STATES and not (retry and row.state == "failed"):
             return load_row_result(self._journal, row)
@@ -208,13 +280,14 @@ class Batch:
     def _run_row(self, row: RunEntry) -> RowResult:
         running = self._journal.resume(row.id)
         prepare_retry(self._journal, row, running)
-        # The budget comes after the journal, because replayed requests are counted already.
-        host = self._hosts((running.middleware, self._budget))
+        performers = self._make_performers(row, running)
+        host = self._hosts(performers)
         host.prewarm_with(self._prewarming)
         report = self._program.attempt(host, inputs=decode_value(row.begun_as.get("inputs", {})))
         finish_run(running, report)
         if report.outcome == "interrupted":
             raise KeyboardInterrupt
+        self._end_row(row, performers)
         return load_row_result(self._journal, self._journal.find(row.id))
 
 
@@ -233,7 +306,9 @@ def follow_batch(journal: Journal, id: str, *, every: float = 0.5) -> Generator[
 
 def prepare_retry(journal: Journal, row: RunEntry, running: ActiveRun) -> None:
     """Restart a failed row, so that its failed steps are repeated."""
-    if row.kind == "row" and row.effects and (row.ending or {}).get("outcome") in _RETRIED:
+    # What it noted about requests that are in a batch of the provider must not be lost.
+    is_sent = row.kind == "row" and bool(journal.list_noted_batches(row.id))
+    if row.kind == "row" and row.effects and not is_sent and (row.ending or {}).get("outcome") in _RETRIED:
         set_aside_run(journal, running, without_failed=True)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _KNOWN_SETTINGS = {
     *("model", "every_model", "record", "replay", "untrusted", "yes"),
-    *("max_cost", "max_turns", "max_parallel", "parallel"),
+    *("max_cost", "max_turns", "max_parallel", "parallel", "batch"),
 }
 #: The name of a program that was read from standard input.
 PIPED_NAME = "-"
@@ -89,7 +89,7 @@ def load_launch_spec(entry: RunEntry, journal: Journal) -> LaunchSpec:
         from antiphon.effects.codec import decode_value
 
         whole = load_launch_spec(journal.find(entry.parent or ""), journal)
-        own = {name: each for name, each in whole.settings.items() if name != "parallel"}
+        own = {name: each for name, each in whole.settings.items() if name not in ("parallel", "batch")}
         return replace(whole, inputs=decode_value(entry.begun_as.get("inputs", {})), settings=own)
     if entry.damage and not entry.begun_as:
         raise StoreError(f"session {entry.id} cannot be resumed: {entry.damage}")

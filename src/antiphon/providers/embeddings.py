@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 from urllib.parse import quote
 
+from antiphon._base.json import dump_json
 from antiphon.errors import OptionError
+from antiphon.providers.exchange import SendRequest
 from antiphon.wire import APIS, Usage
 from antiphon.wire.embeddings import Vector, build_embedding_fields, parse_embeddings, split_texts
 
@@ -49,7 +51,7 @@ class EmbeddingJob:
     def __init__(
         self,
         target: Target,
-        make_exchange: Callable[[Mapping[str, Any]], JsonExchange],
+        make_exchange: Callable[[SendRequest], JsonExchange],
         compute_cost: Callable[[Usage], float | None],
         texts: Iterable[str],
         dimensions: int | None,
@@ -65,7 +67,8 @@ class EmbeddingJob:
         self._pages = split_texts(form, _check_texts(texts))
         fields = {**build_embedding_fields(form, target.provider, _check_dimensions(dimensions)), **(extra or {})}
         self.path = form.version + form.path.replace("{model}", quote(target.model, safe=""))
-        self.exchanges = [make_exchange(form.encode(target.model, page, fields)) for page in self._pages]
+        bodies = (form.encode(target.model, page, fields) for page in self._pages)
+        self.exchanges = [make_exchange(SendRequest(dump_json(body).encode())) for body in bodies]
 
     def collect(self) -> Embeddings:
         """Return the embeddings. Raise BadReply if an answer does not have one for each text."""

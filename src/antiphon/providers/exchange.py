@@ -69,6 +69,8 @@ from antiphon.wire.text_conventions import extract_message, is_markup
 if TYPE_CHECKING:
     from logging import Logger
 
+    from antiphon.providers.batches import Deferral, ProviderBatches
+
 #: The `logging` level for sent and received content.
 _DEBUG = 10
 #: The beginning of an SSE stream, and how many bytes are needed to recognise it.
@@ -152,6 +154,8 @@ class ModelExchange:
     continuations: int
     prewarming: Prewarming | None = None
     pending: Pending | None = None
+    #: What answers the requests from batches, and the batches of the provider.
+    deferral: tuple[Deferral, ProviderBatches] | None = None
     #: What stops the provider, where the exchange was given up while it makes an answer that nobody will fetch.
     cancelling: SendRequest | None = None
     healed: list[Healed] = field(default_factory=list[Healed])
@@ -201,7 +205,7 @@ class ModelExchange:
 
     def _request_answer(self) -> Generator[ExchangeStep, ExchangeEvent, Reply]:
         """Return the answer, with the steps that continue it."""
-        if self.prewarming is not None:
+        if self.prewarming is not None and self.deferral is None:
             yield from self._wait_for_cache(self.prewarming)
         whole = None if self.pending is None else (yield from self._fetch_pending(self.pending))
         if whole is None:
@@ -296,7 +300,10 @@ class ModelExchange:
         tries = 0
         while True:
             try:
-                reply, is_seen = yield from self._send_with_retries(SendRequest(request.body, request.headers), calls)
+                reply, is_seen = self._take_deferred(request), False
+                if reply is None:
+                    send = SendRequest(request.body, request.headers)
+                    reply, is_seen = yield from self._send_with_retries(send, calls)
             except ProviderError as error:
                 request = self._recover(error, request, asked, options)
                 continue
@@ -313,6 +320,18 @@ class ModelExchange:
             if reply.stop != "malformed" or is_seen or tries >= min(_MAX_MALFORMED, self.retry.attempts):
                 return reply
             spent = reply.usage
+
+    def _take_deferred(self, request: EncodedRequest) -> Reply | None:
+        """Return the reply from a batch, or None to send the request. Raise Suspended if there is none yet."""
+        if self.deferral is None:
+            return None
+        deferral, batches = self.deferral
+        content = deferral.take(request, batches)
+        if content is None:
+            return None
+        reply = self._decoded(content)
+        deferral.count(reply.usage)
+        return reply
 
     def _send_with_retries(
         self, send: SendRequest, calls: int

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
-from antiphon._base.json import dump_json, load_json
+from antiphon._base.json import load_json
 from antiphon.errors import BadReply, MalformedJSONError, ProviderError
 from antiphon.providers.circuit_breaker import Circuit
 from antiphon.providers.error_mapping import make_status_error
@@ -29,14 +29,18 @@ class JsonAnswer(NamedTuple):
 
 @dataclass(slots=True)
 class JsonExchange:
-    """A request that is sent until it is answered or no attempt is left. `result` is the body of the answer."""
+    """A request that is sent until it is answered or no attempt is left. `result` is the body of the answer.
+
+    With a `sink`, the body is written there and not parsed.
+    """
 
     wire: ApiCodec
     target: Target
     retry: Retry
     bounds: ResponseLimits
     secrets: SecretRedactor
-    body: Mapping[str, Any]
+    request: SendRequest
+    sink: IO[bytes] | None = None
     circuit: Circuit | None = None
     result: Any = None
     #: Nothing goes on at a server that has to be cancelled.
@@ -44,7 +48,7 @@ class JsonExchange:
 
     def steps(self) -> Generator[ExchangeStep, ExchangeEvent, None]:
         """Send the request."""
-        self.result = (yield from self.fetch(SendRequest(dump_json(dict(self.body)).encode()))).body
+        self.result = (yield from self.fetch(self.request)).body
 
     def fetch(self, send: SendRequest) -> Generator[ExchangeStep, ExchangeEvent, JsonAnswer]:
         """Send a request, and again while the error is one that a retry may mend. Return its answer."""
@@ -78,21 +82,33 @@ class JsonExchange:
             meter = ResponseMeter(ResponseLimits(ERROR_BYTES, ERROR_SECONDS), provider)
             content = yield from self._read(meter)
             raise make_status_error(self.wire, self.target, answer.status, answer.headers, content, self.secrets)
-        content = yield from self._read(meter)
+        content = yield from self._read(meter, self.sink)
         if meter.broken is not None:
             raise meter.broken
+        if self.sink is not None:
+            return JsonAnswer(answer.headers, None)
         try:
             return JsonAnswer(answer.headers, load_json(content, "the answer") if content.strip() else None)
         except MalformedJSONError as error:
             raise BadReply(f"{provider} answered 200, but {error}", provider=provider) from None
 
-    def _read(self, meter: ResponseMeter) -> Generator[ExchangeStep, ExchangeEvent, bytes]:
-        """Return the body, as far as it comes within the limits."""
+    def _read(
+        self, meter: ResponseMeter, sink: IO[bytes] | None = None
+    ) -> Generator[ExchangeStep, ExchangeEvent, bytes]:
+        """Return the body as far as it comes within the limits, or write it to the sink."""
         content = bytearray()
+        start = 0 if sink is None else sink.tell()
         while True:
             chunk = yield ReadChunk()
             if isinstance(chunk, ProviderError):
                 meter.broken = meter.map_timeout(chunk)
             if not isinstance(chunk, bytes) or not meter.add(len(chunk)):
+                if sink is not None and meter.broken is not None:
+                    # Another attempt begins anew.
+                    sink.seek(start)
+                    sink.truncate()
                 return bytes(content)
-            content += chunk
+            if sink is not None:
+                sink.write(chunk)
+            else:
+                content += chunk

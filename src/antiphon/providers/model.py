@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from antiphon.conversation import File, Media
     from antiphon.providers.authorization import Authorizer
+    from antiphon.providers.batches import Deferral, ProviderBatches
     from antiphon.providers.embeddings import EmbeddingJob, Embeddings
     from antiphon.providers.uploads import UploadExchange
 
@@ -225,10 +226,11 @@ class Model:
         return exchange.file
 
     def _begin_upload(self, part: Media) -> UploadExchange:
+        from antiphon.providers.exchange import SendRequest
         from antiphon.providers.uploads import UploadExchange
 
         inner = (self._codec, self.target, self.retry, self._limits, self._secrets)
-        return UploadExchange(*inner, {}, part=part, url=self._client.url)
+        return UploadExchange(*inner, SendRequest(b""), part=part, url=self._client.url)
 
     def request(self, conversation: Conversation, *, stream: bool = False, **options: Any) -> bytes:
         """Return the body that `chat`, or `stream`, would send, without sending it."""
@@ -263,6 +265,13 @@ class Model:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
+    def _open_batches(self) -> ProviderBatches:
+        from antiphon.providers.batches import ProviderBatches
+
+        return ProviderBatches(
+            self._client, self._codec, self.target, self._path, self.retry, self._limits, self._secrets
+        )
+
     def _begin(self, conversation: Conversation, changes: dict[str, Any], stream: bool) -> ModelExchange:
         if not isinstance(conversation, Conversation):
             raise ContentError(
@@ -273,7 +282,10 @@ class Model:
         if conversation.request_heads is None:
             conversation.check_ready()
         pending: Pending | None = changes.pop("pending", None)
+        deferral: Deferral | None = changes.pop("deferral", None)
         options = replace(merge_options(self.options, changes), stream=stream) if changes or stream else self.options
+        if deferral is not None and options.background:
+            raise OptionError("`background` and a batch exclude each other: what is in a batch waits anyway")
         if options.tool_choice is not None:
             _check_tool_choice(options.tool_choice, conversation)
         check_new_media(conversation, target)
@@ -308,6 +320,7 @@ class Model:
             self._continuations,
             self.prewarming,
             pending,
+            None if deferral is None else (deferral, self._open_batches()),
             healed=[expired] if expired else [],
             circuit=self.circuit,
         )

@@ -318,6 +318,11 @@ class ModelRequests:
         self, number: int, asked: Conversation, options: Mapping[str, Any], stream: bool
     ) -> ModelReplied:
         model = self._settings.model
+        if self.place.performers and (deferral := self.place.deferral(f"r{number}")) is not None:
+            if not isinstance(getattr(model, "target", None), Target):
+                raise OptionError(f"{model.name} cannot answer in batches, because it was not made by `connect`")
+            reply = await model.achat(asked, **options, deferral=deferral)
+            return ModelReplied(reply, deferral.settle(reply.usage, model.cost))
         chosen = options.get("background", getattr(getattr(model, "options", None), "background", False))
         if chosen and (pending := self.place.pending(f"r{number}")) is not None:
             options = {**options, "pending": pending}

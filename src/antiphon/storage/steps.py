@@ -163,6 +163,21 @@ def list_open_questions(database: Database, limit: int) -> list[OpenQuestionRow]
     return [OpenQuestionRow(id, title, StepRow._make(row)) for id, title, *row in rows]
 
 
+def list_request_notes(database: Database, session: str) -> list[tuple[str, str]]:
+    """Return path and note of the model requests of a session that have a note and no outcome yet."""
+    return database.query(
+        "SELECT path, outcome FROM steps WHERE session = ? AND kind = 'request' AND state IN ('waiting', 'begun')"
+        " AND outcome IS NOT NULL ORDER BY seq",
+        (session,),
+    )
+
+
+def list_open_batches(database: Database, session: str) -> list[StepRow]:
+    """Return the batches that a session has sent to providers and not read yet."""
+    rows = database.query(f"{_SELECT} AND kind = 'batch' AND state IN ('begun', 'waiting') ORDER BY seq", (session,))
+    return [StepRow._make(row) for row in rows]
+
+
 def list_answers(database: Database, session: str) -> list[tuple[str, str, str | None, str]]:
     """Return path, state and outcome of the questions of a session, newest first, each with the session's state."""
     return database.query(

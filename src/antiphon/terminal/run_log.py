@@ -83,6 +83,8 @@ def format_effect_request(entry: EffectEntry) -> str:
             return f"upload {_format_value(asked.get('name') or asked.get('media_type'))} to {asked.get('model')}"
         case "sleep":
             return f"sleep {asked.get('seconds')} s"
+        case "batch":
+            return f"batch of {asked.get('requests')} requests to {asked.get('model')}"
         case _:
             return entry.kind
 

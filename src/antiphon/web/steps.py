@@ -167,6 +167,8 @@ def _head_json(entry: EffectEntry) -> dict[str, Any]:
             return {"head": str(asked.get("name", ""))}
         case "upload":
             return {"head": f"{asked.get('name') or asked.get('media_type')}, {asked.get('size')} bytes"[:_MAX_LINE]}
+        case "batch":
+            return {"head": str(asked.get("model", "")), "given": one_line_json({"requests": asked.get("requests")})}
         case "sleep":
             return {"head": f"{asked.get('seconds')} s"}
         case _:

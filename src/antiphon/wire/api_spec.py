@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from antiphon.wire.batches import BatchForm
 from antiphon.wire.embeddings import EmbeddingForm
 from antiphon.wire.files import FileForm
 
@@ -116,6 +117,8 @@ class ApiSpec:
     background_statuses: tuple[str, ...] = ()
     #: How embeddings are made, if the API makes them.
     embeddings: EmbeddingForm | None = None
+    #: How batches of requests are sent, if the API has batches.
+    batches: BatchForm | None = None
     #: The names that other frameworks have for providers with this API.
     framework_names: tuple[str, ...] = ()
 

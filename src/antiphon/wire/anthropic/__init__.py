@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from antiphon._base.json_access import as_array, as_object
 from antiphon._base.lazy_exports import make_lazy_getattr, publish_exports
 from antiphon.wire.api_spec import CODEC_MODULES, ApiSpec, HistoryForm, HttpForm, ImagePlace, MediaForm
+from antiphon.wire.batches import ANTHROPIC_BATCHES
 from antiphon.wire.files import ANTHROPIC_FILES
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ SPEC = ApiSpec(
         text_documents=True,
         upload=ANTHROPIC_FILES,
     ),
+    batches=ANTHROPIC_BATCHES,
     framework_names=("anthropic",),
 )
 

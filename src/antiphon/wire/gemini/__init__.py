@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from antiphon._base.json_access import as_array, as_object, as_string
 from antiphon._base.lazy_exports import make_lazy_getattr, publish_exports
 from antiphon.wire.api_spec import CODEC_MODULES, ApiSpec, HistoryForm, HttpForm, ImagePlace, MediaForm
+from antiphon.wire.batches import GEMINI_BATCHES
 from antiphon.wire.embeddings import GEMINI_EMBEDDINGS
 from antiphon.wire.files import GOOGLE_FILES
 
@@ -83,6 +84,7 @@ SPEC = ApiSpec(
     continuation_field="continuationToken",
     framework_names=("google", "google-gla", "google-vertex", "vertex", "google_genai"),
     embeddings=GEMINI_EMBEDDINGS,
+    batches=GEMINI_BATCHES,
 )
 
 __all__ = [

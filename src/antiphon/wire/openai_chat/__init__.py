@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from antiphon._base.json_access import as_object
 from antiphon._base.lazy_exports import make_lazy_getattr, publish_exports
 from antiphon.wire.api_spec import CODEC_MODULES, ApiSpec, HistoryForm, HttpForm, ImagePlace, MediaForm
+from antiphon.wire.batches import OPENAI_BATCHES
 from antiphon.wire.embeddings import OPENAI_EMBEDDINGS
 from antiphon.wire.files import OPENAI_FILES
 
@@ -56,6 +57,7 @@ SPEC = ApiSpec(
         upload=OPENAI_FILES,
     ),
     embeddings=OPENAI_EMBEDDINGS,
+    batches=OPENAI_BATCHES,
 )
 
 __all__ = [
