@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -34,7 +33,7 @@ def compute_cost(provider: str, model: str, usage: Usage) -> float | None:
         cache_read_tokens=usage.cache_read_tokens,
         cache_write_tokens=usage.cache_write_tokens,
     )
-    for name, own in _iter_priced_names(provider, model):
+    for name, own in _list_priced_names(provider, model):
         try:
             return float(prices.calc_price(counts, own, provider_id=name).total_price)
         except LookupError:
@@ -71,7 +70,7 @@ def _has_price(provider: str, model: str) -> bool:
 @cache
 def _get_context_size(provider: str, model: str) -> int | None:
     prices = import_module("genai_prices")
-    for name, own in _iter_priced_names(provider, model):
+    for name, own in _list_priced_names(provider, model):
         try:
             return prices.calc_price(prices.Usage(input_tokens=1), own, provider_id=name).model.context_window
         except LookupError:
@@ -79,11 +78,13 @@ def _get_context_size(provider: str, model: str) -> int | None:
     return None
 
 
-def _iter_priced_names(provider: str, model: str) -> Iterator[tuple[str, str]]:
-    """Yield where the price of a model stands: with its platform, then with its own provider."""
-    yield _get_price_provider(provider), model
-    if load_fact_table().find_platform(provider, "") is not None and (known := find(provider, model)):
-        yield _get_price_provider(find_home(provider, model)), known
+@cache
+def _list_priced_names(provider: str, model: str) -> tuple[tuple[str, str], ...]:
+    """Return where the price of a model stands: with its platform, then with its own provider."""
+    own = (_get_price_provider(provider), model)
+    if load_fact_table().find_platform(provider, "") is None or not (known := find(provider, model)):
+        return (own,)
+    return own, (_get_price_provider(find_home(provider, model)), known)
 
 
 def _get_price_provider(provider: str) -> str:

@@ -300,7 +300,7 @@ class ModelExchange:
         tries = 0
         while True:
             try:
-                reply, is_seen = self._take_deferred(request), False
+                reply, is_seen = (None if self.deferral is None else self._take_deferred(request)), False
                 if reply is None:
                     send = SendRequest(request.body, request.headers)
                     reply, is_seen = yield from self._send_with_retries(send, calls)

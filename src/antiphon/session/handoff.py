@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
-from antiphon.conversation import AssistantTurn, Conversation, Note, UserTurn
+from antiphon.conversation import AssistantTurn, Conversation, DerivedKey, Note, Turn, UserTurn
 from antiphon.effects.budget import Limits
 from antiphon.errors import OptionError
 from antiphon.session.settings import SessionSettings
@@ -21,6 +21,18 @@ if TYPE_CHECKING:
     from antiphon.session.agent import Agent
 
 _PATH = re.compile(r"The conversation was handed over: `([^`]+)`")
+
+
+@dataclass(slots=True)
+class _FoundHandoffs:
+    """The path of hand-offs that the settled turns of a conversation state."""
+
+    count: int = 0
+    last: Turn | None = None
+    names: list[str] = field(default_factory=list[str])
+
+
+_HANDOFFS = DerivedKey[_FoundHandoffs]("hand-offs", grows=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +85,26 @@ def get_handoff(settings: SessionSettings, name: str) -> Handoff:
 
 
 def list_handoffs(conversation: Conversation) -> list[str]:
-    """Return the names of the hand-offs that led to the current agent."""
-    for turn in reversed(conversation.turns):
-        for part in reversed(turn.parts if isinstance(turn, UserTurn) else ()):
-            if isinstance(part, Note) and part.kind == "handoff" and (found := _PATH.match(part.text)):
-                return found[1].split("/")
-    return []
+    """Return the names of the hand-offs that led to the current agent. Turns that stay are looked at once."""
+    turns = conversation.turns
+    settled = max(len(turns) - 1, 0)
+    known = conversation.derived.get(_HANDOFFS)
+    if known is None or known.count > settled or (known.count and turns[known.count - 1] is not known.last):
+        known = conversation.derived.set(_HANDOFFS, _FoundHandoffs())
+    for turn in turns[known.count : settled]:
+        if isinstance(turn, UserTurn):
+            known.names = _read_path(turn) or known.names
+        known.count, known.last = known.count + 1, turn
+    last = turns[-1] if turns else None
+    return list((_read_path(last) if isinstance(last, UserTurn) else None) or known.names)
+
+
+def _read_path(turn: UserTurn) -> list[str] | None:
+    """Return the path of hand-offs that a turn states last."""
+    for part in reversed(turn.parts):
+        if isinstance(part, Note) and part.kind == "handoff" and (found := _PATH.match(part.text)):
+            return found[1].split("/")
+    return None
 
 
 def make_handoff_note(names: Sequence[str]) -> Note:

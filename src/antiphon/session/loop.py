@@ -248,7 +248,8 @@ class AgentLoop:
             self._conversation.system = await self._settings.make_system_text(self._call_definition)
         self._say()
         if calls := self._conversation.open_calls:
-            await self._asking.prepare_tools(0)
+            if self._settings.prepared:
+                await self._asking.prepare_tools(0)
             await self._calls.answer(calls, self._conversation.questions)
         await self._follow_handoff()
         while True:
@@ -258,7 +259,8 @@ class AgentLoop:
             is_late = self._goal.is_answer_due
             if calls:
                 await self._calls.answer(calls)
-                await self._follow_handoff()
+                if self._calls.is_handed_over:
+                    await self._follow_handoff()
             try:
                 if calls:
                     self._goal.look_at(calls, is_late)

@@ -51,7 +51,14 @@ from antiphon.session.run import Run
 from antiphon.session.settings import ChangeAnnouncer, FileUploader, ModelProtocol, SessionSettings
 from antiphon.session.timer import RunTimer
 from antiphon.wire import Reply, Target, TextDelta, Usage
-from antiphon.wire.media import describe_omitted, find_known_copy, find_uploads, has_expiring_files, note_upload
+from antiphon.wire.media import (
+    describe_omitted,
+    find_files,
+    find_known_copy,
+    find_uploads,
+    has_expiring_files,
+    note_upload,
+)
 
 #: The model and the files that it is not shown, as they were last told.
 _TOLD = DerivedKey[tuple[Target, tuple[str, ...]]]("omitted files")
@@ -91,8 +98,7 @@ class ModelRequests:
 
     async def prepare_tools(self, number: int) -> None:
         """Let the prepared toolsets choose the tools of a request."""
-        if self._settings.prepared:
-            self._goal.prepared = await prepare_tools(self._settings, self._conversation, self.place, number)
+        self._goal.prepared = await prepare_tools(self._settings, self._conversation, self.place, number)
 
     def use_settings(self, settings: SessionSettings) -> None:
         """Send the next requests with other settings, such as those of another agent."""
@@ -106,7 +112,8 @@ class ModelRequests:
     async def ask(self) -> tuple[Reply, tuple[ToolCall, ...]]:
         """Ask the model, or the next one if it fails, and add the reply to the conversation."""
         conversation = self._conversation
-        await self.prepare_tools(self.requests + 1)
+        if self._settings.prepared:
+            await self.prepare_tools(self.requests + 1)
         if self._settings.before_request:
             await self._guard_request()
         while True:
@@ -227,7 +234,7 @@ class ModelRequests:
         """Store files that do not fit into a request with the provider, and tell which ones the model is not shown."""
         model, conversation = self._settings.model, self._conversation
         target: Target | None = getattr(model, "target", None)
-        if target is None:
+        if target is None or not find_files(conversation):
             return
         if (omitted := describe_omitted(conversation, target)) and conversation.derived.get(_TOLD) != (target, omitted):
             conversation.derived[_TOLD] = (target, omitted)

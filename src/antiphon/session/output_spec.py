@@ -122,7 +122,9 @@ class OutputGoal:
 
     def instruction(self) -> list[Note]:
         """Return the notes that follow the prompt."""
-        told = self.expected.instruction(self._conversation) if self.expected else ""
+        if self.expected is None:
+            return []
+        told = self.expected.instruction(self._conversation)
         return [*([Note(told, "form")] if told else []), *self._list_citable_calls()]
 
     def _list_citable_calls(self) -> list[Note]:
@@ -247,7 +249,7 @@ class OutputGoal:
         if expected and expected.has_value:
             raise StopRun("done", "", expected.value)
         returned = sum(map(self.is_internal, calls)) if expected else 0
-        if told := self._list_citable_calls():
+        if expected is not None and (told := self._list_citable_calls()):
             self._conversation.add_user(told)
         if returned < len(calls) and self._mode == "do" and not self.is_answer_due:
             self.is_answer_due = True

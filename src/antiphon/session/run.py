@@ -81,12 +81,12 @@ class Run(Generic[T]):
         #: The counts for the limits; with `shares_limits`, those of the run around it.
         self.counts = RunCounts()
         if shares_limits and self.parent is not None:
-            self.counts, outer = self.parent.counts, self.parent.limited.limits
+            self.counts, outer = self.parent.counts, self.parent.limits
             limits = replace(NO_LIMITS, requests=outer.requests, tool_calls=outer.tool_calls)
         #: The budget counts this run and the runs inside it.
         self.budget = Budget(limits, f"session:{self.id}", parent=budget)
         #: The budget whose limits hold now: that of the run, or that of the agent to which it was handed.
-        self.limited = self.budget
+        self.limited, self.limits = self.budget, limits
         self.people = people if people is not None or self.parent is None else self.parent.people
         self.state: RunState = "running"
         self.children: list[Run[Any]] = []
@@ -273,8 +273,9 @@ class Run(Generic[T]):
     def count(self, spent: Spending) -> None:
         """Count the usage of a reply in this run and in all runs around it, and emit events."""
         with self._log.lock:
-            self.limited.add(spent)
-            total = self.budget.spent
+            total = self.limited.add(spent)
+            if self.limited is not self.budget:
+                total = self.budget.spent
             self.tell(UsageChanged(total.usage, total.cost))
             run = self.parent
             while run is not None:
@@ -285,7 +286,7 @@ class Run(Generic[T]):
     def set_limits(self, limits: Limits) -> None:
         """Set other limits from here on. Those of the run still hold for tokens and cost."""
         self.counts = RunCounts()
-        self.limited = Budget(limits, self.budget.scope, parent=self.budget)
+        self.limited, self.limits = Budget(limits, self.budget.scope, parent=self.budget), limits
 
     def ask(self, question: Question) -> None:
         """Open a question to a person and emit an event. A question that is already open is ignored."""

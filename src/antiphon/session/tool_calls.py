@@ -21,7 +21,7 @@ from antiphon.errors import Suspended
 from antiphon.session.call_host import SessionCallHost
 from antiphon.session.events import CallFinished, CallStarted
 from antiphon.session.exceptions import StopRun
-from antiphon.session.handoff import is_handoff
+from antiphon.session.handoff import Handoff, is_handoff
 from antiphon.session.human_input import ALLOWED, FORBIDDEN, ApprovalCache, Question, apply_policy, make_approval_cache
 from antiphon.session.loop_detection import LoopDetector
 from antiphon.session.output_spec import OutputGoal
@@ -49,7 +49,7 @@ from antiphon.tools import (
 from antiphon.tools.approval import StandingDecision, make_standing_decision
 from antiphon.tools.call_host import NO_HOST
 from antiphon.tools.coroutine_threads import CoroutineThreads
-from antiphon.tools.deferred import find_called_tool
+from antiphon.tools.deferred import DeferredCall, find_called_tool
 from antiphon.tools.execution import execute_call, make_call_record, make_error_result
 from antiphon.wire import Usage
 
@@ -84,6 +84,8 @@ class ToolCallRunner:
         self._limits: ToolLimits | None = None
         self._threads = CoroutineThreads()
         self.records: list[ToolCallRecord] = []
+        #: Whether the last calls handed the conversation over to another agent.
+        self.is_handed_over = False
         # By call id: the results of calls that are still open in the conversation.
         self._results: dict[str, ToolResult] = {}
         self._told: dict[str, ToolCallRecord] = {}
@@ -156,7 +158,7 @@ class ToolCallRunner:
             raise self._limits.exceeded
         if reason := self._loop_detector.reason:
             raise StopRun("stuck", reason)
-        limit, used = self._run.limited.limits.tool_calls, self._run.counts.tool_calls
+        limit, used = self._run.limits.tool_calls, self._run.counts.tool_calls
         if limit is not None and used > limit:
             exceeded = BudgetExceeded(self._run.budget.scope, "tool_calls", limit, used)
             raise StopRun("limit", str(exceeded)) from exceeded
@@ -169,7 +171,7 @@ class ToolCallRunner:
         The others get their results here, or wait for a person.
         """
         allowed: list[CanonicalCall] = []
-        tools, policy, limit, count = self._goal.tools, self._settings.policy, self._run.limited.limits.tool_calls, 0
+        tools, policy, limit, count = self._goal.tools, self._settings.policy, self._run.limits.tool_calls, 0
         for call in calls:
             if call.id in self._results:
                 continue
@@ -178,9 +180,9 @@ class ToolCallRunner:
                 refusal = f"not run: {call.problem}"
             elif found is None:
                 refusal = f"there is no tool `{call.name}`; there are: {', '.join(tools) or 'none'}"
-            elif is_handoff(found[1]) and found[0] is not call:
+            elif isinstance(found[1].function, Handoff) and found[0] is not call:
                 refusal = "not run: a hand-off cannot be deferred"
-            elif is_handoff(found[1]) and any(is_handoff(each.tool) for each in allowed):
+            elif isinstance(found[1].function, Handoff) and any(is_handoff(each.tool) for each in allowed):
                 refusal = "not run: the conversation is handed over already"
             elif self._goal.is_answer_due:
                 self._late_call_ids.add(call.id)
@@ -206,6 +208,7 @@ class ToolCallRunner:
                         allowed.append(canonical)
                 continue
             self._results[call.id] = make_error_result(call, refusal)
+        self.is_handed_over = any(isinstance(each.tool.function, Handoff) for each in allowed)
         return allowed
 
     def _find_repeatable_tool(self, call: ToolCall) -> Tool | None:
@@ -416,6 +419,8 @@ class ToolCallRunner:
 
 def _find_tool(call: ToolCall, tools: Mapping[str, Tool]) -> tuple[ToolCall, Tool] | None:
     """Return a call and its tool, or None. A member of a toolset becomes an action of the tool for that set."""
+    if (tool := tools.get(call.name)) is not None and not isinstance(tool.function, DeferredCall):
+        return call, tool
     if (found := find_called_tool(call, tools)) is not None:
         return found
     toolset = as_string(call.native.data.get("toolset_name")) if call.native else ""

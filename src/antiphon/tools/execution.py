@@ -91,7 +91,8 @@ async def execute_call(
     """
     guards = guards + call.tool.guards if call.tool.guards is not NO_GUARDS else guards
     try:
-        await guards.check_call(call, deps)
+        if guards.before:
+            await guards.check_call(call, deps)
         done = await _execute_unguarded(call, conversation, deps, key, raise_bugs, threads, host)
         if not guards.after:
             return done

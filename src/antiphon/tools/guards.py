@@ -72,6 +72,8 @@ class CallGuards:
     @classmethod
     def of(cls, before_call: Any = None, after_call: Any = None) -> CallGuards:
         """Read the options `before_call` and `after_call`."""
+        if before_call is None and after_call is None:
+            return NO_GUARDS
         return cls(DepsFunction.read(before_call, 1, "`before_call`"), DepsFunction.read(after_call, 2, "`after_call`"))
 
     def __add__(self, others: CallGuards) -> CallGuards:

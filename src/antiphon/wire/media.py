@@ -5,7 +5,7 @@ whole conversation.
 from __future__ import annotations
 
 import binascii
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -257,7 +257,7 @@ def _media_or_text(part: Media | File, target: Target) -> Media | File | Text:
 
 def describe_omitted(conversation: Conversation, target: Target) -> tuple[str, ...]:
     """Return the files of earlier messages and of tools that the model is not shown, in order."""
-    files, last = _find_files(conversation), conversation.turns[-1] if conversation.turns else None
+    files, last = find_files(conversation), conversation.turns[-1] if conversation.turns else None
     # Those of the latest message are an error.
     asked = last.parts if isinstance(last, UserTurn) else ()
     hidden = [part for part in files if not any(part is each for each in asked) and find_media_problem(part, target)]
@@ -279,7 +279,7 @@ class _FoundFiles:
 _FILES = DerivedKey[_FoundFiles]("files", grows=True)
 
 
-def _find_files(conversation: Conversation) -> list[MediaPart]:
+def find_files(conversation: Conversation) -> list[MediaPart]:
     """Return all files of a conversation. Settled turns are looked at once."""
     turns = conversation.turns
     settled = max(len(turns) - 2, 0)
@@ -287,19 +287,19 @@ def _find_files(conversation: Conversation) -> list[MediaPart]:
     if known is None or known.count > settled or (known.count and turns[known.count - 1] is not known.last):
         known = conversation.derived.set(_FILES, _FoundFiles())
     if known.count < settled:
-        known.files += _iter_files(turns[known.count : settled])
+        known.files += _list_files(turns[known.count : settled])
         known.count, known.last = settled, turns[settled - 1]
-    return [*known.files, *_iter_files(turns[settled:])]
+    return [*known.files, *_list_files(turns[settled:])]
 
 
-def _iter_files(turns: Iterable[Turn]) -> Iterator[MediaPart]:
+def _list_files(turns: Iterable[Turn]) -> list[MediaPart]:
+    found: list[MediaPart] = []
     for turn in turns:
-        if isinstance(turn, UserTurn):
-            yield from (part for part in turn.parts if isinstance(part, MediaPart))
-            continue
-        for result in turn.results:
-            if not isinstance(result.content, str):
-                yield from (part for part in result.content if isinstance(part, MediaPart))
+        contents = [turn.parts] if isinstance(turn, UserTurn) else [each.content for each in turn.results]
+        for content in contents:
+            if not isinstance(content, str):
+                found += [part for part in content if isinstance(part, MediaPart)]
+    return found
 
 
 def find_uploads(conversation: Conversation, target: Target, now: float | None = None) -> list[Media]:
@@ -308,7 +308,7 @@ def find_uploads(conversation: Conversation, target: Target, now: float | None =
     What is sent within a request depends on earlier files only, so it stays as it is in later requests. With the time
     `now`, files that the provider is about to delete are among them.
     """
-    files, form = _find_files(conversation), get_file_form(target)
+    files, form = find_files(conversation), get_file_form(target)
     if not files or form is None:
         return []
     kinds, room = APIS[target.api].media.file_kinds, (target.facts.max_request_bytes or 0) * _FILE_SHARE
@@ -331,7 +331,7 @@ def find_uploads(conversation: Conversation, target: Target, now: float | None =
 def find_known_copy(conversation: Conversation, part: Media, target: Target, now: float | None = None) -> File | None:
     """Return a copy of the same bytes that the provider keeps since an earlier message, or None."""
     form = get_file_form(target)
-    files = [each for each in _find_files(conversation) if isinstance(each, Media) and each.data == part.data]
+    files = [each for each in find_files(conversation) if isinstance(each, Media) and each.data == part.data]
     copies = [copy for each in files if form and (copy := each.find_file(form.origin)) is not None]
     return next((copy for copy in copies if not _is_expiring(copy, now)), None)
 
@@ -342,7 +342,7 @@ def _is_expiring(copy: File, now: float | None) -> bool:
 
 def has_expiring_files(conversation: Conversation) -> bool:
     """Return whether a provider deletes a copy of a file some day."""
-    return any(copy.expires for part in _find_files(conversation) if isinstance(part, Media) for copy in part.files)
+    return any(copy.expires for part in find_files(conversation) if isinstance(part, Media) for copy in part.files)
 
 
 def note_upload(conversation: Conversation, part: Media, file: File) -> None:
