@@ -82,7 +82,7 @@ async def _walk_warm(model: str) -> Walk:
     [
         ("anthropic/claude-sonnet-5-5", 635, 135, 850),
         ("openai/gpt-5.2", 770, 160, 965),
-        ("google/gemini-3.1-pro-preview", 760, 140, 955),
+        ("google/gemini-3.1-pro-preview", 760, 140, 965),
         ("deepseek/deepseek-chat", 665, 140, 870),
     ],
 )

@@ -26,7 +26,7 @@ LATE = (
     "antiphon.views.types",
 )
 #: More than a chat without tools imports of ours before its first prompt.
-MAX_MODULES = 230
+MAX_MODULES = 248
 CODE = """
 import atexit, gc, json, sys
 def write():

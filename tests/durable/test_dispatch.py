@@ -236,7 +236,8 @@ def test_a_run_that_kills_its_workers_is_set_aside_and_can_be_tried_again(worker
     assert f"{dead} workers in a row died" in said
     assert "at step 2" in said
     assert "`antiphon resume deadly`" in said
-    assert said in describe_session(Sessions().make_entry(entry))
+    sessions = Sessions()
+    assert said in describe_session(sessions, sessions.make_entry(entry))
     assert said in " ".join(iter_next_steps(workers.journal, "deadly", is_shown=True))
     metrics = workers.dispatcher.metrics()
     assert (dict(metrics.runs), metrics.lost) == ({"failed": 1}, 1)

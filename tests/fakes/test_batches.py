@@ -138,7 +138,7 @@ class TestOpenAI:
         with pytest.raises(openai.BadRequestError, match="Invalid value"):
             self.send(client, [line("a", "x")], "/v1/other")
         with pytest.raises(openai.BadRequestError, match="purpose"):
-            client.files.create(file=("x.jsonl", io.BytesIO(b"{}")), purpose="assistants")
+            client.files.create(file=("x.jsonl", io.BytesIO(b"{}")), purpose="other")
 
     def test_a_batch_is_cancelled(self, client: Any) -> None:
         made = self.send(client, [line("a", "first")])

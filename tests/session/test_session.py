@@ -530,9 +530,10 @@ class TestEvents:
 
 class TestInterruption:
     def test_leaving_early_answers_open_calls(self, fake: Fake):
-        stopped = threading.Event()
+        begun, stopped = threading.Event(), threading.Event()
 
         async def forever() -> str:
+            begun.set()
             try:
                 await asyncio.sleep(60)
             finally:
@@ -544,6 +545,7 @@ class TestInterruption:
         with here.stream("Go.", cancel=True) as events:
             for event in events:
                 if isinstance(event.body, CallStarted):
+                    assert begun.wait(60)
                     break
         assert stopped.wait(60)
         assert here.conversation.ready()

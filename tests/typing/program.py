@@ -9,11 +9,14 @@ from antiphon import (
     Agent,
     AIResult,
     AntiphonError,
+    Audio,
     Chat,
     Conversation,
     Credential,
+    Document,
     Embeddings,
     Fallback,
+    File,
     Image,
     Limits,
     Model,
@@ -28,6 +31,7 @@ from antiphon import (
     ToolContext,
     ToolResult,
     ToolSpec,
+    Video,
     aembed,
     connect,
     embed,
@@ -304,3 +308,9 @@ async def vectors(model: Model) -> None:
     assert_type(made.cost, float | None)
     assert_type(await aembed(["a cat"], "ollama/nomic-embed-text"), Embeddings)
     assert_type(model.embed(["a cat"], extra={"taskType": "RETRIEVAL_QUERY"}), Embeddings)
+
+
+def send_files(session: Session) -> None:
+    scan, kept = Document.from_path("scan.pdf"), File("file_011C", "anthropic")
+    told = session.vibe(["What do these say?", scan, kept, Audio.from_path("a.mp3"), Video.from_path("a.mp4")])
+    assert_type(told.value, str)

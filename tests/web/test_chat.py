@@ -206,7 +206,6 @@ def test_images_reach_the_model_and_are_shown_as_what_they_are(fake: Fake, page:
     [
         ({"name": "a.bin", "data": base64.b64encode(b"\0\1\2").decode()}, "neither text"),
         ({"name": "empty.txt", "data": ""}, "is empty"),
-        ({"name": "large.png", "data": base64.b64encode(base64.b64decode(PNG) + bytes(20_000_000)).decode()}, "MB"),
         ({"name": "a.png", "data": "%%%"}, "base64"),
         ({"name": "a.png", "url": "https://evil.example/p.png"}, "`name` and `data`"),
         ("https://evil.example/p.png", "`name` and `data`"),
@@ -229,7 +228,7 @@ def test_texts_and_documents_are_attached_as_what_they_are(fake: Fake, page: Pag
     assert [(each["type"], each["text"][:8]) for each in pieces] == [
         ("text", "Read the"),
         ("text", "a.svg:\n`"),
-        ("file", "[the PDF"),
+        ("file", "b.pdf, a"),
     ]
     sent = json.dumps(fake.requests[0].body)
     assert "onload='alert(1)'" in sent

@@ -18,7 +18,11 @@ from antiphon.wire.rules import RULES
 SOURCE = Path(antiphon.__file__).parent
 #: The files that may name an API, besides those of its own name. A new one touches eight places: its package in `wire`,
 #: its line in `wire/apis.py`, its modules in `wire/rules`, `formats/fixes` and `fakes`, and these three.
-NAMING = {"providers/registry.py", "wire/rules/table.py", "facts/data/stops.toml"}
+#: The fakes of platforms and batches repeat what vendors document, without the code of the wires.
+NAMING = {
+    *("providers/registry.py", "wire/rules/table.py", "facts/data/stops.toml"),
+    *("fakes/platforms.py", "fakes/batches.py", "fakes/batch_routes.py"),
+}
 #: Names of APIs that are names of providers too.
 PROVIDER_NAMES = {"anthropic", "openai-chat", "google-interactions"}
 #: Where "gemini" is no API: the beginning of model names, and another name of the provider.

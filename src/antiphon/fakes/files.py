@@ -58,7 +58,7 @@ def receive_form(origin: str, media_type: str, raw: bytes, files: Files) -> Uplo
         return ErrorReply(said, param="purpose")
     if origin == "anthropic" and (len(name) > 255 or _FORBIDDEN_IN_NAMES.search(name)):
         return ErrorReply("file: the filename has forbidden characters, or more than 255")
-    if not content:
+    if not content and purpose != BATCH_PURPOSE:
         return ErrorReply("file: the file is empty")
     kept = StoredFile(origin, name, part.get_content_type(), len(content))
     kept.content = content if purpose == BATCH_PURPOSE else None

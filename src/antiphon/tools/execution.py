@@ -173,7 +173,7 @@ async def _call_within_timeout(
     import asyncio
 
     tool = call.tool
-    if tool.external:
+    if tool.external and not call.problem:
         raise ToolFailure(f"`{tool.name}` runs elsewhere, and only a session can wait for its result")
     is_coroutine = is_coroutine_function(tool.function) or inspect.isasyncgenfunction(tool.function)
     if is_coroutine and not tool.is_cooperative:

@@ -68,6 +68,9 @@ def is_sent_as_text(part: Media | File, target: Target) -> bool:
     """Return whether a text document becomes text for this model, because its API has no documents of text."""
     if not isinstance(part, Document) or not part.is_text:
         return False
+    if part.native is not None and part.native.origin.api == target.api:
+        # What came from this API is sent back unchanged.
+        return False
     return not APIS[target.api].media.text_documents or not _accepts(target, "files")
 
 
@@ -85,7 +88,7 @@ def fits_in_result(part: Media | File, target: Target) -> bool:
     """Return whether a tool's result may hold the file; otherwise it follows the results as the user's."""
     types = target.facts.result_media
     if types is None:
-        return isinstance(part, Image)
+        return isinstance(part, Image) or (isinstance(part, File) and get_file_kind(part) == "image")
     kind = "text/plain" if isinstance(part, Document) and part.is_text else part.media_type
     return bool(types) and (not kind or normalize_type(kind) in map(normalize_type, types))
 
