@@ -170,7 +170,7 @@ def load_attachment_part(source: str | bytes, name: str, target: Target | None) 
 
 
 def make_attachment_part(sent: Attachment, target: Target | None) -> MediaPart | None:
-    """What of an attachment is a part of its own; nothing of a text.
+    """The part of a message that an attachment is; a text has none.
 
     An error says why the model cannot be given it.
     """

@@ -52,7 +52,7 @@ class File:
 
     @property
     def description(self) -> str:
-        """What people see of it: its name and type, and who keeps it."""
+        """The name and the type for people, and who keeps it."""
         return ", ".join(filter(None, (_shorten(self.name or self.id), self.media_type, f"kept by {self.origin}")))
 
 
@@ -175,7 +175,7 @@ class Media:
 
     @property
     def description(self) -> str:
-        """What people see of it: its name or address, type and size."""
+        """The name or address, the type and the size for people."""
         where = self.url[:500] if not self.url.startswith("data:") else ""
         words = (_shorten(self.name) or where or self.kind, self.media_type, _format_size(self.size))
         return ", ".join(filter(None, words))
@@ -215,7 +215,7 @@ class Document(Media):
 
     @property
     def is_text(self) -> bool:
-        """Whether the bytes are known and are text."""
+        """True if the bytes are known and are text."""
         return bool(self.data) and is_text_type(self.media_type)
 
     @property

@@ -60,7 +60,7 @@ class ModelLine(NamedTuple):
 
 
 class PlatformRoute(NamedTuple):
-    """How a platform serves the models whose whole name matches: their API, address and paths.
+    """The API, address and paths of a platform for the models whose whole name matches.
 
     `{region}`, `{project}`, `{location}`, `{host}` and `{endpoint}` stand for the user's, `{model}` for the name.
     """

@@ -51,7 +51,7 @@ def make_batch_routes(server: BatchServer, respond: Responder) -> list[Route]:
 
 
 class _Handlers:
-    """What one vendor's batch API does."""
+    """The handlers of one vendor's batch API."""
 
     def __init__(self, server: BatchServer, owner: str) -> None:
         self._server, self._owner = server, owner

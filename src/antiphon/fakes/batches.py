@@ -29,7 +29,7 @@ _MAX_ANTHROPIC, _MAX_OPENAI, _MAX_GEMINI_BYTES = 100_000, 50_000, 20_000_000
 
 @dataclass(frozen=True, slots=True)
 class BatchPlan:
-    """How the batches of a fake go: after so many polls in progress they end.
+    """The course of the batches of a fake: after so many polls in progress they end.
 
     `fates` are what happens to requests in which a text occurs: "errored", "expired", "canceled", or "missing" in the
     results. `failure` fails whole batches, as OpenAI's and Gemini's may, and `refusal` refuses to create them.

@@ -50,7 +50,7 @@ class Faults:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What becomes of one request: it fails, or its answer is late or cut."""
+    """The fault of one request: it fails, or its answer is late or cut."""
 
     failure: Fail | None = None
     cut_after: int | None = None

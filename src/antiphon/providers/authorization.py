@@ -35,7 +35,7 @@ class Issued(Generic[T]):
 
 
 class OutgoingRequest(NamedTuple):
-    """What a signature covers."""
+    """The parts of a request that a signature covers."""
 
     method: str
     url: str

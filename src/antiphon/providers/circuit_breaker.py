@@ -29,7 +29,7 @@ class Circuit:
 
     @property
     def is_open(self) -> bool:
-        """Whether requests are refused."""
+        """True while requests are refused."""
         return self._probe_at is not None
 
     def check(self) -> None:

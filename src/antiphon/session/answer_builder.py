@@ -35,7 +35,7 @@ class _Level:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What was said of a value at one time. It refers to data that only grows."""
+    """The part of a value that was said at one time. It refers to data that only grows."""
 
     levels: tuple[_Level, ...]
     #: The pieces of the open text and their number.

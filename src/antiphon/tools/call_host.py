@@ -1,4 +1,4 @@
-"""What a running tool call may request from the code that runs it: answers of people and models, and a display."""
+"""Hosts of running tool calls: answers of people and models, and a display of progress."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _TooledFunction = Callable[..., Any] | Tool
 
 @dataclass(frozen=True, slots=True)
 class StepContext(Generic[Deps]):
-    """What a function that prepares tools is given, before each request.
+    """The argument of a function that prepares tools, before each request.
 
     `deps` are those of the session. `request` counts the requests of the run from 1, and `model` names its model.
     """

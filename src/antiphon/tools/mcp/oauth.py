@@ -138,7 +138,7 @@ def describe_login(server: McpServer) -> str:
 
 
 class _Storage:
-    """What is stored of a server: tokens, their end, the registration, and where tokens are refreshed."""
+    """The stored login of a server: tokens, their end, the registration, and the address that refreshes them."""
 
     def __init__(self, store: CredentialStore, address: str, *, is_new: bool = False) -> None:
         self._store = store
