@@ -44,6 +44,8 @@ from antiphon.wire import RefusalDetails, Reply, ReplyState, Usage
 from tests.strategies import any_text, assistant_parts, calls, conversations, json_values
 
 #: What a program may hand over: JSON and beyond, bytes and keys of our own making among it.
+#: Data that is JSON already, which has no infinite numbers.
+stored = json_values.filter(lambda value: "Infinity" not in (text := json.dumps(value)) and "NaN" not in text)
 values = st.recursive(
     json_values | st.binary(max_size=8),
     lambda inner: (
@@ -60,7 +62,7 @@ def asked(conversation: Conversation, model: str, options: dict[str, Any]) -> As
 
 effects: st.SearchStrategy[Effect] = st.one_of(
     st.builds(asked, conversations(), any_text, st.dictionaries(any_text, values, max_size=2)),
-    st.builds(SendMessage, any_text, any_text, st.none() | json_values, json_values, st.integers(0, 9), any_text),
+    st.builds(SendMessage, any_text, any_text, st.none() | stored, stored, st.integers(0, 9), any_text),
     st.builds(CallTool, any_text, values, st.sampled_from(["unsure", "harmless", "inside"])),
     st.builds(AskPerson, st.sampled_from(["question", "approval"]), any_text, st.none() | calls),
     st.builds(Print, any_text),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import socket
@@ -57,3 +58,5 @@ class Site:
     def stop(self) -> None:
         self._server.should_exit = self._server.force_exit = True
         self._thread.join(20)
+        # A connection that came at the end stays open until it is collected, and its page would wait for an answer.
+        gc.collect()

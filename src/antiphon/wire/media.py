@@ -90,6 +90,8 @@ def fits_in_result(part: Media | File, target: Target) -> bool:
     if types is None:
         return isinstance(part, Image) or (isinstance(part, File) and get_file_kind(part) == "image")
     kind = "text/plain" if isinstance(part, Document) and part.is_text else part.media_type
+    if kind.endswith("/*"):
+        return any(each.startswith(kind[:-1]) for each in types)
     return bool(types) and (not kind or normalize_type(kind) in map(normalize_type, types))
 
 
