@@ -14,7 +14,7 @@ from antiphon.chat.tool_selection import NO_TOOLS, ToolRegistry, ToolSelection
 from antiphon.config import default_model
 from antiphon.conversation import Conversation
 from antiphon.durable import Store
-from antiphon.durable.run_owner import is_owner_alive
+from antiphon.durable.run_owner import may_owner_be_alive
 from antiphon.effects import Limits
 from antiphon.errors import ConfigurationError, NotSavedError
 from antiphon.session import Context, ModelProtocol, Session
@@ -196,7 +196,7 @@ class ChatService:
             return copy
         if options.command == "ask" and run is not None and run.journal.has_run(entry.id):
             owner = run.journal.find(entry.id).owner
-            if owner and is_owner_alive(owner):
+            if owner and may_owner_be_alive(owner):
                 copy = store.find(store.fork(entry.id))
                 self._tell(f"{entry.id} is in use by another process, so this continues in the copy {copy.id}")
                 return copy

@@ -10,7 +10,7 @@ import click
 
 from antiphon._base.escape import escape_unprintable
 from antiphon.cli.completers import SESSION_PARAM
-from antiphon.cli.listing import align_rows, one_line, parse_time, print_line, truncate_title
+from antiphon.cli.listing import align_rows, one_line, parse_time, print_encodable_line, truncate_title
 from antiphon.cli.options import JSON_OPTION
 from antiphon.cli.output import exit_without_result, print_ascii_json
 from antiphon.cli.sessions import SessionEntry, Sessions, open_sessions
@@ -94,15 +94,15 @@ def _print_sessions(sessions: Sessions, found: list[SessionEntry], *, with_quest
     rows = [(format_session_columns(sessions, each), describe_session(sessions, each)) for each in found]
     posts = _team_questions(sessions.journal) if with_questions else {}
     for each, line in zip(found, align_rows(rows, (False, False, False, False, True, True)), strict=True):
-        print_line(line)
+        print_encodable_line(line)
         if each.excerpt:
             pieces = each.excerpt.split_pieces()
             shown = (click.style(escape_unprintable(text), bold=is_found) for text, is_found in pieces if text)
-            print_line("    " + "".join(shown))
+            print_encodable_line("    " + "".join(shown))
         if with_questions:
             asked = [(f"{each.id}:{path}", text) for path, text in each.list_questions()]
             for address, text in [*asked, *posts.get(each.id, [])]:
-                print_line(f"    {one_line(address)}  {truncate_title(one_line(text))}")
+                print_encodable_line(f"    {one_line(address)}  {truncate_title(one_line(text))}")
 
 
 def _team_questions(journal: Journal) -> dict[str, list[tuple[str, str]]]:

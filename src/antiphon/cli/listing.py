@@ -62,7 +62,7 @@ def _get_line_width() -> int:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() or os.environ.get("COLUMNS") else 10**6
 
 
-def print_line(line: str) -> None:
+def print_encodable_line(line: str) -> None:
     """Print a line, with characters escaped that the encoding lacks."""
     encoding = sys.stdout.encoding or "utf-8"
     click.echo(line.encode(encoding, "backslashreplace").decode(encoding))

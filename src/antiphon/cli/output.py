@@ -56,7 +56,7 @@ def print_text(text: str) -> None:
     Scrollback(make_console()).put(make_markdown(text))
 
 
-def print_verbatim(text: str) -> None:
+def print_without_newline(text: str) -> None:
     """Print a text without an added newline; control sequences are escaped in a terminal."""
     if is_terminal(sys.stdout):
         from antiphon.terminal.sanitizer import sanitize_text

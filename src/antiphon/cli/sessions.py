@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from antiphon.durable import Journal, Store
-from antiphon.durable.run_owner import is_owner_alive
+from antiphon.durable.run_owner import may_owner_be_alive
 from antiphon.errors import NotSavedError
 from antiphon.storage import sessions as rows
 from antiphon.storage.leases import PREPARING
@@ -205,7 +205,7 @@ class Sessions:
         if state in ("running", "stopped"):
             owners = rows.list_owners(self.journal.database)
             # In a shared database, workers decide whether a process has died.
-            dead = [each for each in owners if not is_owner_alive(each) and not self.journal.is_shared]
+            dead = [each for each in owners if not may_owner_be_alive(each) and not self.journal.is_shared]
             ended = () if state == "running" else ("interrupted", "cancelled")
             return rows.StateFilter(ended, True, dead, state == "stopped")
         return rows.StateFilter(list_stored_states(state), failed_rows={"failed": True, "done": False}.get(state))
@@ -319,7 +319,7 @@ def describe_resumption(run: RunEntry, option: str = "") -> str:
 
 def _determine_state(run: RunEntry) -> State:
     if run.state == PREPARING:
-        return "running" if run.owner and is_owner_alive(run.owner) else "stopped"
+        return "running" if run.owner and may_owner_be_alive(run.owner) else "stopped"
     return to_session_state(run.state)
 
 

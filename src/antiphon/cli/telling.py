@@ -181,9 +181,9 @@ def format_utc_time(moment: float) -> str | None:
 
 def _describe_owner(journal: Journal, entry: RunEntry) -> str:
     """Return which process runs a run; on another machine, also when it was last seen."""
-    from antiphon.durable.run_owner import describe_owner, is_owner_alive
+    from antiphon.durable.run_owner import describe_owner, may_owner_be_alive
 
-    if journal.is_shared and not is_owner_alive(entry.owner):
+    if journal.is_shared and not may_owner_be_alive(entry.owner):
         return (
             f"the process of session {entry.id} has died: a worker will resume it,"
             f" or resume it with `antiphon resume {entry.id}`"
@@ -213,10 +213,10 @@ def iter_sent_batches(journal: Journal, id: str, sent: Sequence[SentBatch]) -> G
 
 
 def _iter_preparing_steps(entry: RunEntry, written: int) -> Generator[str]:
-    from antiphon.durable.run_owner import describe_owner, is_owner_alive
+    from antiphon.durable.run_owner import describe_owner, may_owner_be_alive
 
     rows = format_noun_count(written, "row")
-    if entry.owner and is_owner_alive(entry.owner):
+    if entry.owner and may_owner_be_alive(entry.owner):
         yield f"session {entry.id} is being created with {rows} so far, in {describe_owner(entry.owner, entry.id)}"
         return
     yield f"the creation of session {entry.id} was interrupted: it has {rows}, and none has run"

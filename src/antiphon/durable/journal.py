@@ -10,7 +10,7 @@ from antiphon.conversation import Conversation, Turn, UserPart
 from antiphon.durable.active_run import ActiveRun
 from antiphon.durable.journal_middleware import JournalFailed, JournalMiddleware, PrintedLine, encode_effect
 from antiphon.durable.journal_reader import JournalReader
-from antiphon.durable.run_owner import describe_owner, find_main_script, is_owner_alive, make_owner_id
+from antiphon.durable.run_owner import describe_owner, find_main_script, make_owner_id, may_owner_be_alive
 from antiphon.durable.turn_history import chain_turns, session_request_to_json
 from antiphon.effects import (
     EffectCall,
@@ -271,7 +271,7 @@ class Journal(JournalReader):
     def _acquire(self, id: str, *, into: str = "running", by_force: bool = False, reopens: bool = False) -> int:
 
         def describe_alive(owner: str) -> str:
-            return describe_owner(owner, id) if is_owner_alive(owner) else ""
+            return describe_owner(owner, id) if may_owner_be_alive(owner) else ""
 
         return leases.acquire(
             self.database,

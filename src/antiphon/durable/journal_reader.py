@@ -21,7 +21,7 @@ from antiphon.durable.run_entries import (
     read_question_entry,
     read_run_entry,
 )
-from antiphon.durable.run_owner import is_owner_alive
+from antiphon.durable.run_owner import may_owner_be_alive
 from antiphon.durable.turn_history import load_last_turns, load_session_request
 from antiphon.effects import Outcome, SendBatch, outcome_from_json
 from antiphon.errors import NotReadyError, NotSavedError
@@ -117,7 +117,7 @@ class JournalReader:
 
         In a shared journal the stored state counts, because workers decide by it.
         """
-        return "interrupted" if state == "running" and not self.is_shared and not is_owner_alive(owner) else state
+        return "interrupted" if state == "running" and not self.is_shared and not may_owner_be_alive(owner) else state
 
     def make_filter(
         self,
@@ -130,7 +130,7 @@ class JournalReader:
         """Return a filter of runs by their effective states and kinds, or by `ids`; they are older than `after`."""
         gone = None
         if {"running", "interrupted"} & {*states} and not self.is_shared:
-            gone = [each for each in sessions.list_running_owners(self.database) if not is_owner_alive(each)]
+            gone = [each for each in sessions.list_running_owners(self.database) if not may_owner_be_alive(each)]
         return SessionFilter(states, kinds, after, gone, ids)
 
     def count_by_state(self, parent: str, kind: str | None = None) -> list[tuple[str, int]]:

@@ -19,7 +19,7 @@ def identify_process() -> str:
     return f"{socket.gethostname()}:{os.getpid()}:{_read_start_time(os.getpid())}"
 
 
-def is_owner_alive(owner: str) -> bool:
+def may_owner_be_alive(owner: str) -> bool:
     """Return whether the process with this owner id may be alive. For another machine the answer is always True."""
     host, process, started, *_ = *owner.split(":"), "", ""
     if process and host != socket.gethostname():

@@ -162,10 +162,10 @@ class Team:
 
     def is_running(self) -> bool:
         """Return whether a process is running the team."""
-        from antiphon.durable.run_owner import is_owner_alive
+        from antiphon.durable.run_owner import may_owner_be_alive
 
         entry = self.journal.find(self.id)
-        return bool(entry.owner) and is_owner_alive(entry.owner)
+        return bool(entry.owner) and may_owner_be_alive(entry.owner)
 
     def costs(self) -> list[AgentCost]:
         """Return the usage of each agent."""

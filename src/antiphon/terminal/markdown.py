@@ -16,7 +16,7 @@ from rich.text import Text
 from rich.theme import Theme
 
 from antiphon.terminal.sanitizer import sanitize_text
-from antiphon.terminal.texts import find_lexer
+from antiphon.terminal.text_rendering import find_lexer
 from antiphon.terminal.theme import ACCENT, make_code_theme
 from antiphon.views.markdown_tokens import covers_source, flatten_tokens, is_parsable, parse_tokens
 

@@ -11,7 +11,7 @@ from antiphon import views
 from antiphon.terminal.layout import Lines, TextRow, hang_indent
 from antiphon.terminal.render_context import Context
 from antiphon.terminal.sanitizer import strip_colors
-from antiphon.terminal.texts import make_styled_rows
+from antiphon.terminal.text_rendering import make_styled_rows
 from antiphon.terminal.trees import render_tree
 from antiphon.terminal.values import format_cell_value
 from antiphon.views import Cut, MaybeTruncated

@@ -9,7 +9,7 @@ from antiphon import views
 from antiphon.terminal import diffs, images, tables, trees
 from antiphon.terminal import file_listing as files
 from antiphon.terminal import output_and_errors as speech
-from antiphon.terminal import texts as prose
+from antiphon.terminal import text_rendering as prose
 from antiphon.terminal.custom_renderers import RenderedBody
 from antiphon.terminal.render_context import Context
 

@@ -61,8 +61,8 @@ def app(
     except ImportError as error:
         raise missing_web_extra(error) from None
     from antiphon.web import compare as compared
-    from antiphon.web import html_frames as frames
     from antiphon.web import programs as startable
+    from antiphon.web import sandboxed_html as frames
     from antiphon.web.auth import AuthMiddleware
     from antiphon.web.chat import Chats
     from antiphon.web.renderers import RendererModules

@@ -19,7 +19,7 @@ from antiphon.views import headline, list_display_results, view, view_json
 from antiphon.views.data_window import make_json_cell
 from antiphon.views.select import BODY_BUILDERS_BY_KIND, iter_inner_results
 from antiphon.web.highlighting import highlight_view
-from antiphon.web.html_frames import add_frame_addresses, frame_address
+from antiphon.web.sandboxed_html import add_frame_addresses, frame_address
 
 if TYPE_CHECKING:
     from antiphon.durable import Journal

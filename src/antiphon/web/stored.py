@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from antiphon._base.json_access import as_object
-from antiphon.durable.run_owner import is_owner_alive
+from antiphon.durable.run_owner import may_owner_be_alive
 from antiphon.errors import NotSavedError, StoreError
 from antiphon.storage.conversation_entry import parse_model_names
 from antiphon.storage.leases import PREPARING
@@ -120,7 +120,7 @@ def _listed_json(journal: Journal, row: SessionRow) -> dict[str, Any]:
 
 def _session_json(journal: Journal, row: SessionRow) -> dict[str, Any]:
     known = dict(zip(_NAMES, row[:11], strict=True))
-    is_run = bool(row.owner) and is_owner_alive(row.owner)
+    is_run = bool(row.owner) and may_owner_be_alive(row.owner)
     stored = journal.determine_state(row.state, row.owner)
     known["kind"] = to_session_kind(row.kind)
     known["state"] = ("running" if is_run else "stopped") if stored == PREPARING else to_session_state(stored)

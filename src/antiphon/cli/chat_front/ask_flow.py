@@ -20,7 +20,7 @@ from antiphon.cli.output import (
     print_json,
     print_message,
     print_text,
-    print_verbatim,
+    print_without_newline,
 )
 from antiphon.cli.style import style_faint
 from antiphon.errors import AntiphonError
@@ -174,7 +174,7 @@ def _print_first_code(result: AIResult, talk: Chat) -> int:
     said = str(result.value)
     code = extract_first_code(said)
     if code is not None:
-        print_verbatim(code)
+        print_without_newline(code)
         return 0
     print_message(f"the answer has no code block; {describe_answer_location(said, talk.id)}")
     return NO_ANSWER

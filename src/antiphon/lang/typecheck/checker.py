@@ -8,9 +8,9 @@ from typing import Any
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.source import Source
 from antiphon.lang.typecheck import types as t
-from antiphon.lang.typecheck.aliases import AliasChecker
 from antiphon.lang.typecheck.assignability import is_assignable
 from antiphon.lang.typecheck.fix_hints import report_mismatch
+from antiphon.lang.typecheck.mutable_aliasing import AliasChecker
 from antiphon.lang.typecheck.name_usage import NameUsage
 from antiphon.lang.typecheck.narrowing import Narrowing
 from antiphon.lang.typecheck.reporter import Reporter
