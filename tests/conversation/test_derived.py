@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
+
 import pytest
 
-from antiphon import Conversation
+from antiphon import Conversation, Session
 from antiphon.conversation import DerivedKey, DerivedValues, ToolCall
 from antiphon.errors import NotReadyError
+from antiphon.fakes import Fake
 
 SIZE = DerivedKey[int]("size")
 READ = DerivedKey[str]("read", forks=True)
@@ -68,3 +73,24 @@ def test_a_reply_in_the_copy_for_a_request_takes_no_id_of_the_conversation() -> 
     asked.add_reply([ToolCall("call_1", "look")])
     turn = conversation.add_reply([ToolCall("call_1", "look")])
     assert [call.id for call in turn.calls] == ["call_1"]
+
+
+@pytest.mark.parametrize("clone", [copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_a_copy_or_a_pickle_of_a_conversation_continues(
+    antiphon_fake: Fake, clone: Callable[[Conversation], Conversation]
+):
+    model = antiphon_fake.connect("anthropic/claude-sonnet-5-5")
+    antiphon_fake.play("Hello.", "Hello again.", "Still here.")
+    session = Session(model, [weather])
+    session.vibe("Hello?")
+    made = clone(session.conversation)
+    assert made == session.conversation
+    assert not made.derived
+    assert Session(model, [weather], conversation=made).vibe("And now?") == "Hello again."
+    assert session.vibe("And you?") == "Still here."
+    assert len(made.turns) == len(session.conversation.turns) == 4
+
+
+def weather(city: str) -> str:
+    """The weather in a city."""
+    return f"rain in {city}"

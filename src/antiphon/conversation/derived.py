@@ -46,6 +46,10 @@ class DerivedValues(dict[DerivedKey[Any] | tuple[DerivedKey[Any], Hashable], Any
         as_nothing = core_schema.plain_serializer_function_ser_schema(lambda _: None, when_used="always")
         return core_schema.any_schema(serialization=as_nothing)
 
+    def __reduce__(self) -> tuple[type[DerivedValues], tuple[()]]:
+        """Let copies and pickles begin without derived values: some cannot be copied, and all can be derived again."""
+        return DerivedValues, ()
+
     def set(self, key: DerivedKey[T] | tuple[DerivedKey[T], Hashable], value: T) -> T:
         """Keep a value and return it."""
         self[key] = value
