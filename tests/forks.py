@@ -11,7 +11,6 @@ import fcntl
 import gc
 import json
 import os
-import select
 import socket
 import struct
 import subprocess
@@ -25,6 +24,8 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
+
+from tests.readiness import wait_readable
 
 ROOT = Path(__file__).parent.parent
 _NUMBER = struct.Struct("i")
@@ -60,10 +61,7 @@ class Forked(subprocess.Popen[Any]):
 
     def _try_wait(self, flags: int) -> tuple[int, int]:
         if flags:
-            # `select` takes no descriptor above 1023, and a worker with many tests behind it may have more open.
-            waiting = select.poll()
-            waiting.register(self.told, select.POLLIN)
-            if not waiting.poll(0):
+            if not wait_readable([self.told], 0):
                 return 0, 0
         status = _NUMBER.unpack(os.read(self.told, _NUMBER.size))[0]
         os.close(self.told)

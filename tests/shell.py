@@ -7,7 +7,6 @@ import os
 import pty
 import re
 import runpy
-import select
 import shlex
 import struct
 import sys
@@ -20,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tests.forks import Forked, antiphon, end, open_streams
+from tests.readiness import wait_readable
 
 #: What a program is told of the width. What it prints beyond it is seen as one line all the same.
 COLUMNS = 100
@@ -59,7 +59,7 @@ class Shell:
         patience = time.monotonic() + 30
         while True:
             has_ended = code is not None
-            ready = select.select([terminal, *([] if has_ended else [process.told])], [], [], 0 if has_ended else 1)[0]
+            ready = wait_readable([terminal, *([] if has_ended else [process.told])], 0 if has_ended else 1)
             if terminal in ready:
                 data += os.read(terminal, 65536)
                 seen = _SEQUENCE.sub("", data.decode(errors="replace"))

@@ -4,7 +4,6 @@ import fcntl
 import os
 import pty
 import re
-import select
 import struct
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from typing import Any, Self
 import pyte
 
 from tests.forks import Forked
+from tests.readiness import wait_readable
 
 _SEQUENCE = re.compile(r"\x1b\[(?P<codes>[0-9;?]*)(?P<kind>[A-Za-z])|\x1b[=>]|\x1b\][^\x07]*\x07|\r")
 # The terminal becomes the program's own, so that Ctrl-C reaches it and /dev/tty is there.
@@ -121,7 +121,7 @@ class Terminal:
         return self.process.wait(seconds)
 
     def _read(self, seconds: float) -> bool:
-        if select.select([self._fd], [], [], seconds)[0]:
+        if wait_readable([self._fd], seconds):
             try:
                 data = os.read(self._fd, 65536)
             except OSError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pty
-import select
 import time
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from antiphon.conversation import ToolCall
 from antiphon.session import Question
 from antiphon.terminal.approval_prompt import Person
 from tests.cli.terminal import Terminal
+from tests.readiness import wait_readable
 
 
 def test_a_yes_behind_the_wish_to_see_all_does_not_count() -> None:
@@ -28,7 +28,7 @@ def test_a_yes_behind_the_wish_to_see_all_does_not_count() -> None:
             if len(prompts) == 1:
                 os.write(master, b"s\ny\n")
                 time.sleep(0.2)
-            return keyboard.readline() if select.select([keyboard], [], [], 0.1)[0] else "n"
+            return keyboard.readline() if wait_readable([keyboard.fileno()], 0.1) else "n"
 
         call = ToolCall("1", "write", {"text": "\n".join(map(str, range(60)))})
         said = Person(line, shown.append, keyboard).answer(Question("q", "approval", "May it?", call=call))
@@ -41,10 +41,10 @@ def test_a_yes_before_the_question_allows_nothing(called: bool) -> None:
     master, slave = pty.openpty()
     os.write(master, b"y\n")
     with open(slave) as keyboard:
-        assert select.select([keyboard], [], [], 10)[0]
+        assert wait_readable([keyboard.fileno()], 10)
 
         def line(_: str) -> str:
-            return keyboard.readline() if select.select([keyboard], [], [], 0.1)[0] else "n"
+            return keyboard.readline() if wait_readable([keyboard.fileno()], 0.1) else "n"
 
         call = ToolCall("1", "write", {"text": "a"}) if called else None
         said = Person(line, lambda _: None, keyboard).answer(Question("q", "approval", "May it?", call=call))

@@ -60,7 +60,7 @@ function Menu({ id, known, rename }) {
   const copied = async () => { const made = await act("fork", {})(); if (made) location.hash = sessionLink(made.id); };
   const erased = async () => { close(); if (await perform(id, "delete")) location.hash = "#/sessions"; };
   const button = (label, onClick, off = false, kind = "") => html`<button type="button" class=${kind} disabled=${off} onClick=${onClick}>${label}</button>`;
-  return html`<details class="menu" ref=${box} onKeyDown=${pressed} onToggle=${() => setSure(false)}><summary ref=${summary}>${words.actions}</summary><div role="group" aria-label=${words.actions}>
+  return html`<details class="menu" ref=${box} onKeyDown=${pressed} onToggle=${(event) => { if (!event.target.open) setSure(false); }}><summary ref=${summary}>${words.actions}</summary><div role="group" aria-label=${words.actions}>
     ${isChat && !known.isUnsaved && button(words.rename, () => { close(); rename(); })}
     ${isChat && button(words.undo, act("undo", {}, describeUndo), isBusy)}
     ${isChat && button(words.compact, act("compact", {}, ({ compacted: { turns, full } }) => [words.compacted(turns, full)]), isBusy)}
