@@ -60,9 +60,8 @@ class Forked(subprocess.Popen[Any]):
         self._child_created = True
 
     def _try_wait(self, flags: int) -> tuple[int, int]:
-        if flags:
-            if not wait_readable([self.told], 0):
-                return 0, 0
+        if flags and not wait_readable([self.told], 0):
+            return 0, 0
         status = _NUMBER.unpack(os.read(self.told, _NUMBER.size))[0]
         os.close(self.told)
         return self.pid, status
